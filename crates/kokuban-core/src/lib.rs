@@ -1,0 +1,9 @@
+//! The rules of a blackboard: what a write may do, what it changes, and what it answers.
+//!
+//! Owns the board as a pure fold over its commits, and every decision about it.
+//! Invariant: nothing here reads a clock, draws a random number, does I/O or iterates a map
+//! in an order that a replay would not repeat. Time, ids and callers enter as arguments;
+//! effects leave as events.
+//! Not known here: HTTP, status codes, storage, tasks.
+
+pub mod ids;
