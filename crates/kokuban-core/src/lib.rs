@@ -6,4 +6,19 @@
 //! effects leave as events.
 //! Not known here: HTTP, status codes, storage, tasks.
 
+pub mod blueprint;
+pub mod board;
+pub mod caller;
+pub mod command;
+pub mod entry;
+pub mod event;
 pub mod ids;
+pub mod json;
+mod op;
+pub mod path;
+pub mod record;
+mod reduce;
+pub mod rejection;
+pub mod reply;
+
+pub use command::{Command, Context, Decision, decide};

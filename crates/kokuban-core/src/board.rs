@@ -1,0 +1,316 @@
+//! A board: the fold of its commits, and what one may ask of it.
+//!
+//! Invariant: `apply` is the only mutation, and cloning is O(1): a clone is a consistent view for ever.
+//! Indexes (claim queue, deadlines, counts, bytes) always agree with the entries; `check` proves it in tests.
+//! Not known here: whether a change is allowed. Start at `apply`.
+
+mod apply;
+mod snapshot;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use imbl::{OrdMap, OrdSet, Vector};
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+pub use apply::ApplyError;
+pub use snapshot::Snapshot;
+
+use crate::blueprint::{Blueprint, Lifecycle, Tier};
+use crate::entry::{EndedLease, Entry, Lease, LeaseEnd, Note, Stamp, Tombstone};
+use crate::ids::{
+    AgentName, BoardName, BoardTime, EntryId, Epoch, Key, LeaseToken, Position, Revision, Sha256, Status, Version,
+    ZoneName,
+};
+
+/// Idempotency-Keys kept at the most and at the least, and for how long between.
+pub const KEYS_MAX: usize = 10_000;
+pub const KEYS_MIN: usize = 1_000;
+pub const KEYS_MS: u64 = 24 * 60 * 60 * 1_000;
+/// Ended leases remembered per entry, to tell a late holder what happened.
+pub const ENDED_LEASES_MAX: usize = 8;
+
+#[derive(Debug, Clone)]
+pub struct Board {
+    name: BoardName,
+    revision: Revision,
+    time: BoardTime,
+    /// `None` before the first creation and after a deletion.
+    life: Option<Life>,
+    /// Every version given from now on is above this.
+    floor: Version,
+    entries: OrdMap<EntryId, Arc<Entry>>,
+    tombstones: OrdMap<EntryId, Tombstone>,
+    leases: OrdMap<EntryId, Lease>,
+    ended_leases: OrdMap<EntryId, Vector<EndedLease>>,
+    notes: OrdMap<EntryId, Vector<Note>>,
+    keys: OrdMap<(AgentName, SmolStr), KeyRecord>,
+    /// Indexes; derived from the above.
+    keys_by_age: OrdMap<Revision, (AgentName, SmolStr)>,
+    deadlines: OrdSet<(BoardTime, EntryId)>,
+    queue: OrdSet<(ZoneName, Option<Status>, Revision, Key)>,
+    tally: OrdMap<ZoneName, ZoneTally>,
+    bytes: u64,
+}
+
+/// What a board is between its creation and its deletion.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Life {
+    pub epoch: Epoch,
+    pub blueprint: Arc<Blueprint>,
+    pub title: Option<SmolStr>,
+    pub labels: BTreeMap<SmolStr, SmolStr>,
+    pub created: Stamp,
+}
+
+/// What is remembered of a keyed request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyRecord {
+    pub fingerprint: Sha256,
+    pub revision: Revision,
+    pub since: BoardTime,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ZoneTally {
+    pub entries: u64,
+    pub bytes: u64,
+    pub by_status: BTreeMap<Status, u64>,
+}
+
+impl Board {
+    /// A board of which nothing is known yet.
+    #[must_use]
+    pub fn absent(name: BoardName) -> Self {
+        Self {
+            name,
+            revision: Revision::ZERO,
+            time: BoardTime(0),
+            life: None,
+            floor: Version::ZERO,
+            entries: OrdMap::new(),
+            tombstones: OrdMap::new(),
+            leases: OrdMap::new(),
+            ended_leases: OrdMap::new(),
+            notes: OrdMap::new(),
+            keys: OrdMap::new(),
+            keys_by_age: OrdMap::new(),
+            deadlines: OrdSet::new(),
+            queue: OrdSet::new(),
+            tally: OrdMap::new(),
+            bytes: 0,
+        }
+    }
+
+    #[must_use]
+    pub fn name(&self) -> &BoardName {
+        &self.name
+    }
+
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// The board time of the last commit.
+    #[must_use]
+    pub fn time(&self) -> BoardTime {
+        self.time
+    }
+
+    #[must_use]
+    pub fn life(&self) -> Option<&Life> {
+        self.life.as_ref()
+    }
+
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        self.life.is_some()
+    }
+
+    /// The epoch, for a board that exists.
+    #[must_use]
+    pub fn position(&self) -> Option<Position> {
+        self.life.as_ref().map(|life| Position { epoch: life.epoch, revision: self.revision })
+    }
+
+    /// The rules of the board.
+    ///
+    /// # Panics
+    /// If the board does not exist. Ask `exists` first; every command is judged so.
+    #[must_use]
+    pub fn blueprint(&self) -> &Arc<Blueprint> {
+        &self.life.as_ref().expect("commands on an absent board are refused before they are judged").blueprint
+    }
+
+    #[must_use]
+    pub fn entry(&self, id: &EntryId) -> Option<&Arc<Entry>> {
+        self.entries.get(id)
+    }
+
+    pub fn entries(&self) -> impl Iterator<Item = (&EntryId, &Arc<Entry>)> {
+        self.entries.iter()
+    }
+
+    /// Entries from `start` on, in order of zone and key.
+    pub fn entries_from<'b>(
+        &'b self,
+        start: std::ops::Bound<&EntryId>,
+    ) -> impl Iterator<Item = (&'b EntryId, &'b Arc<Entry>)> + use<'b> {
+        self.entries.range((start.cloned(), std::ops::Bound::Unbounded))
+    }
+
+    /// Live entries and tombstones: what the limit counts.
+    #[must_use]
+    pub fn n_places(&self) -> usize {
+        self.entries.len() + self.tombstones.len()
+    }
+
+    #[must_use]
+    pub fn n_entries(&self) -> usize {
+        self.entries.len()
+    }
+
+    #[must_use]
+    pub fn tombstone(&self, id: &EntryId) -> Option<&Tombstone> {
+        self.tombstones.get(id)
+    }
+
+    pub fn tombstones(&self) -> impl Iterator<Item = (&EntryId, &Tombstone)> {
+        self.tombstones.iter()
+    }
+
+    #[must_use]
+    pub fn lease(&self, id: &EntryId) -> Option<&Lease> {
+        self.leases.get(id)
+    }
+
+    /// The lease if it is live at `now`; a reader's view.
+    #[must_use]
+    pub fn live_lease(&self, id: &EntryId, now: BoardTime) -> Option<&Lease> {
+        self.leases.get(id).filter(|lease| lease.is_live(now))
+    }
+
+    pub fn leases(&self) -> impl Iterator<Item = (&EntryId, &Lease)> {
+        self.leases.iter()
+    }
+
+    #[must_use]
+    pub fn n_leases(&self) -> usize {
+        self.leases.len()
+    }
+
+    /// How the lease with this token ended, as far as it is remembered.
+    #[must_use]
+    pub fn lease_end(&self, id: &EntryId, agent: &AgentName, token: LeaseToken) -> LeaseEnd {
+        let ended = self.ended_leases.get(id);
+        let known = ended.into_iter().flatten().find(|ended| ended.token == token);
+        match known {
+            Some(ended) if ended.holder == *agent => ended.end,
+            Some(_) => LeaseEnd::NeverHeld,
+            // Forgotten ones are older than all that are remembered, and so were followed by others.
+            None if ended.is_some_and(|ended| ended.len() == ENDED_LEASES_MAX)
+                && ended.and_then(|ended| ended.front()).is_some_and(|oldest| token < oldest.token) =>
+            {
+                LeaseEnd::Superseded
+            }
+            None => LeaseEnd::NeverHeld,
+        }
+    }
+
+    #[must_use]
+    pub fn notes(&self, id: &EntryId) -> Option<&Vector<Note>> {
+        self.notes.get(id)
+    }
+
+    #[must_use]
+    pub fn n_notes(&self, id: &EntryId) -> u64 {
+        self.notes.get(id).map_or(0, |notes| notes.len() as u64)
+    }
+
+    /// Who is responsible for the entry now.
+    #[must_use]
+    pub fn owner<'b>(&'b self, id: &EntryId, entry: &'b Entry) -> Option<&'b AgentName> {
+        match self.leases.get(id) {
+            Some(lease) => Some(&lease.holder),
+            None if entry.disowned => None,
+            None => Some(&entry.value_by),
+        }
+    }
+
+    /// The version that the next change of this key makes.
+    #[must_use]
+    pub fn next_version(&self, id: &EntryId) -> Version {
+        let own = match (self.entries.get(id), self.tombstones.get(id)) {
+            (Some(entry), _) => entry.version,
+            (None, Some(tombstone)) => tombstone.version,
+            (None, None) => Version::ZERO,
+        };
+        own.max(self.floor).next()
+    }
+
+    #[must_use]
+    pub fn key_record(&self, agent: &AgentName, key: &str) -> Option<&KeyRecord> {
+        self.keys.get(&(agent.clone(), SmolStr::new(key)))
+    }
+
+    /// The next moment at which something on the board runs out.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<BoardTime> {
+        self.deadlines.get_min().map(|(time, _)| *time)
+    }
+
+    /// What has run out at `now`, earliest first.
+    pub fn overdue(&self, now: BoardTime) -> impl Iterator<Item = &EntryId> {
+        self.deadlines.iter().take_while(move |(deadline, _)| *deadline <= now).map(|(_, id)| id)
+    }
+
+    /// Keys of a zone in the order in which they changed last. With a status, only those in it.
+    pub fn queue<'b>(&'b self, zone: &ZoneName, status: Option<&Status>) -> Vec<(Revision, &'b Key)> {
+        // Statuses sort before revisions, so a queue over all statuses is merged here.
+        let first = (zone.clone(), status.cloned(), Revision::ZERO, least_key());
+        let in_range = |at: &&(ZoneName, Option<Status>, Revision, Key)| {
+            at.0 == *zone && (status.is_none() || at.1.as_ref() == status)
+        };
+        let mut keys: Vec<_> =
+            self.queue.range(first..).take_while(in_range).map(|(_, _, revision, key)| (*revision, key)).collect();
+        if status.is_none() {
+            keys.sort_unstable_by_key(|(revision, _)| *revision);
+        }
+        keys
+    }
+
+    pub fn tally(&self) -> impl Iterator<Item = (&ZoneName, &ZoneTally)> {
+        self.tally.iter()
+    }
+
+    /// Bytes of all live values.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bytes of the values that count as part of the prompt.
+    #[must_use]
+    pub fn state_bytes(&self) -> u64 {
+        let Some(life) = &self.life else { return 0 };
+        self.tally.iter().filter(|(zone, _)| life.blueprint.is_prompt_visible(zone)).map(|(_, tally)| tally.bytes).sum()
+    }
+
+    #[must_use]
+    pub fn lifecycle(&self, zone: &ZoneName) -> Option<&Lifecycle> {
+        let blueprint = self.blueprint();
+        blueprint.zone(zone).and_then(|zone| blueprint.lifecycle_of(zone))
+    }
+
+    #[must_use]
+    pub fn is_scratch(&self, zone: &ZoneName) -> bool {
+        self.life.as_ref().and_then(|life| life.blueprint.zone(zone)).is_some_and(|zone| zone.tier == Tier::Scratch)
+    }
+}
+
+/// A key that sorts before every other: names begin at `+` in ASCII.
+fn least_key() -> Key {
+    Key::new("+").expect("a plus sign is a name")
+}

@@ -1,0 +1,370 @@
+//! Applying a commit: the only mutation of a board.
+//!
+//! Invariant: applying runs no rule. It fails only for a commit that does not belong here, and then the board must
+//! be dropped. The indexes follow every change in the same step.
+//! Not known here: why something happened.
+
+use std::sync::Arc;
+
+use imbl::OrdMap;
+use smol_str::SmolStr;
+
+use super::{Board, ENDED_LEASES_MAX, KEYS_MAX, KEYS_MIN, KEYS_MS, KeyRecord, Life};
+use crate::entry::{EndedLease, Entry, Lease, LeaseEnd, LeaseKind, Stamp, Tombstone};
+use crate::event::{BoardCreated, Commit, EntryWritten, Event, Keyed, lease_end, token_of};
+use crate::ids::{AgentName, BoardTime, EntryId, Revision, Status, Version};
+
+/// A commit that does not fit the board it is applied to: a defect or damage, never a user's fault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApplyError {
+    Board,
+    Revision { expected: Revision, found: Revision },
+    /// An event names something that is not there.
+    Missing(&'static str),
+}
+
+impl std::fmt::Display for ApplyError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Board => f.write_str("the commit belongs to another board"),
+            Self::Revision { expected, found } => write!(f, "revision {expected} was due, found {found}"),
+            Self::Missing(what) => write!(f, "an event names {what} that is not there"),
+        }
+    }
+}
+
+impl std::error::Error for ApplyError {}
+
+impl Board {
+    /// Applies a commit.
+    ///
+    /// # Errors
+    /// If the commit does not follow; the board is then in no defined state and must be dropped.
+    pub fn apply(&mut self, commit: &Commit) -> Result<(), ApplyError> {
+        if commit.board != self.name {
+            return Err(ApplyError::Board);
+        }
+        if commit.revision != self.revision.next() {
+            return Err(ApplyError::Revision { expected: self.revision.next(), found: commit.revision });
+        }
+        self.revision = commit.revision;
+        self.time = self.time.max(commit.board_time);
+        for event in &commit.events {
+            self.apply_event(event, commit)?;
+        }
+        if let (Some(keyed), Some(by)) = (&commit.keyed, &commit.by) {
+            self.remember_key(by, keyed);
+        }
+        Ok(())
+    }
+
+    fn apply_event(&mut self, event: &Event, commit: &Commit) -> Result<(), ApplyError> {
+        match event {
+            Event::BoardCreated(created) => self.create(created, commit),
+            Event::BoardDeleted => self.delete_board(),
+            Event::EntryWritten(written) => self.write(written, commit)?,
+            Event::EntryMoved { id, version, to, under_lease, reason, .. } => {
+                self.change(id, commit, |entry| {
+                    entry.status = Some(to.clone());
+                    renew(entry, *version, commit, reason.as_ref());
+                    if *under_lease {
+                        entry.attempts = 0;
+                    }
+                })?;
+            }
+            Event::EntryDeleted { id, version, .. } => self.delete(id, *version, event)?,
+            Event::TombstonesCollected { through, floor } => {
+                self.tombstones = self.tombstones.iter().filter(|(_, t)| t.revision > *through).map(pair).collect();
+                self.ended_leases = self.ended_leases.iter().filter(|(id, _)| self.is_place(id)).map(pair).collect();
+                self.floor = self.floor.max(*floor);
+            }
+            Event::LeaseGranted { id, holder, kind, ttl_ms, deadline } => {
+                self.grant(id, holder, *kind, *ttl_ms, *deadline, commit)?;
+            }
+            Event::LeaseRenewed { id, ttl_ms, deadline, .. } => {
+                self.extend(id, *deadline, |lease| {
+                    lease.ttl_ms = *ttl_ms;
+                    lease.resumed = 0;
+                })?;
+            }
+            Event::LeaseResumed { id, deadline, .. } => self.extend(id, *deadline, |lease| lease.resumed += 1)?,
+            Event::LeaseReleased { id, .. } => {
+                self.end_lease(id, LeaseEnd::Released).ok_or(ApplyError::Missing("a lease"))?;
+                self.change(id, commit, |entry| entry.attempts = 0)?;
+            }
+            Event::LeaseRevoked { id, .. } => {
+                self.end_lease(id, LeaseEnd::Revoked).ok_or(ApplyError::Missing("a lease"))?;
+                self.change(id, commit, |entry| entry.disowned = true)?;
+            }
+            Event::LeaseExpired { id, kind, fallback, .. } => {
+                self.end_lease(id, LeaseEnd::Expired).ok_or(ApplyError::Missing("a lease"))?;
+                self.change(id, commit, |entry| {
+                    entry.disowned = true;
+                    if *kind == LeaseKind::Lease {
+                        entry.attempts = entry.attempts.saturating_add(1);
+                    }
+                    if let Some(fallback) = fallback {
+                        entry.status = Some(fallback.to.clone());
+                        entry.version = fallback.version;
+                        entry.revision = commit.revision;
+                        entry.request_id = commit.request_id.clone();
+                        entry.reason = None;
+                    }
+                })?;
+            }
+            Event::Noted { id, note } => {
+                self.notes.entry(id.clone()).or_default().push_back(note.clone());
+            }
+            Event::NoteClosed { id, note } => self.close_note(id, note),
+            Event::Erased { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, created: &BoardCreated, commit: &Commit) {
+        self.clear();
+        self.floor = created.floor;
+        let by = commit.by.clone().unwrap_or_else(server_name);
+        self.life = Some(Life {
+            epoch: commit.epoch,
+            blueprint: Arc::clone(&created.blueprint),
+            title: created.title.clone(),
+            labels: created.labels.clone(),
+            created: Stamp { by, at: commit.at },
+        });
+    }
+
+    fn delete_board(&mut self) {
+        self.clear();
+        self.life = None;
+    }
+
+    /// Everything but name, revision, time and floor goes.
+    fn clear(&mut self) {
+        let fresh = Self::absent(self.name.clone());
+        *self = Self { revision: self.revision, time: self.time, floor: self.floor, ..fresh };
+    }
+
+    fn is_place(&self, id: &EntryId) -> bool {
+        self.entries.contains_key(id) || self.tombstones.contains_key(id)
+    }
+
+    fn write(&mut self, written: &EntryWritten, commit: &Commit) -> Result<(), ApplyError> {
+        let by = commit.by.clone().unwrap_or_else(server_name);
+        let stamp = Stamp { by, at: commit.at };
+        let old = self.entries.get(&written.id).cloned();
+        if old.is_none() != written.created {
+            return Err(ApplyError::Missing("an entry"));
+        }
+        let marks = (!written.marks.is_empty()).then(|| Box::new(written.marks.clone()));
+        let mut entry = match &old {
+            Some(old) => (**old).clone(),
+            None => Entry {
+                value: written.value.clone(),
+                version: written.version,
+                revision: commit.revision,
+                touched: commit.revision,
+                status: None,
+                created: stamp.clone(),
+                updated: stamp.clone(),
+                value_version: written.version,
+                value_by: stamp.by.clone(),
+                disowned: false,
+                last_holder: None,
+                attempts: 0,
+                marks: None,
+                schema_version: written.schema_version,
+                reason: None,
+                request_id: commit.request_id.clone(),
+            },
+        };
+        if written.value_changed {
+            entry.value = written.value.clone();
+            entry.value_version = written.version;
+            entry.value_by = stamp.by.clone();
+            entry.schema_version = written.schema_version;
+        }
+        // A write of the same value by another still makes him responsible only if it changed something: marks do not.
+        entry.disowned = entry.disowned && !written.value_changed;
+        entry.status.clone_from(&written.status);
+        entry.marks = marks;
+        if written.under_lease && written.status_from != written.status {
+            entry.attempts = 0;
+        }
+        renew(&mut entry, written.version, commit, written.reason.as_ref());
+        entry.touched = commit.revision;
+        self.tombstones.remove(&written.id);
+        self.put(&written.id, old.as_deref(), entry);
+        Ok(())
+    }
+
+    /// Replaces an entry by what `change` makes of it, and moves it to the end of its queue.
+    fn change(&mut self, id: &EntryId, commit: &Commit, change: impl FnOnce(&mut Entry)) -> Result<(), ApplyError> {
+        let old = self.entries.get(id).cloned().ok_or(ApplyError::Missing("an entry"))?;
+        let mut entry = (*old).clone();
+        change(&mut entry);
+        entry.touched = commit.revision;
+        self.put(id, Some(&old), entry);
+        Ok(())
+    }
+
+    fn put(&mut self, id: &EntryId, old: Option<&Entry>, entry: Entry) {
+        if let Some(old) = old {
+            self.queue.remove(&(id.zone.clone(), old.status.clone(), old.touched, id.key.clone()));
+        }
+        self.queue.insert((id.zone.clone(), entry.status.clone(), entry.touched, id.key.clone()));
+        self.count(id, old, Some(&entry));
+        self.entries.insert(id.clone(), Arc::new(entry));
+    }
+
+    fn delete(&mut self, id: &EntryId, version: Version, event: &Event) -> Result<(), ApplyError> {
+        let old = self.entries.remove(id).ok_or(ApplyError::Missing("an entry"))?;
+        self.queue.remove(&(id.zone.clone(), old.status.clone(), old.touched, id.key.clone()));
+        self.count(id, Some(&old), None);
+        if let Some(end) = lease_end(event) {
+            self.end_lease(id, end);
+        }
+        self.notes.remove(id);
+        self.tombstones.insert(id.clone(), Tombstone { version, revision: self.revision, deleted: self.time });
+        Ok(())
+    }
+
+    fn count(&mut self, id: &EntryId, old: Option<&Entry>, new: Option<&Entry>) {
+        let tally = self.tally.entry(id.zone.clone()).or_default();
+        if let Some(old) = old {
+            tally.entries -= 1;
+            tally.bytes -= old.value.bytes;
+            self.bytes -= old.value.bytes;
+            leave(&mut tally.by_status, old.status.as_ref());
+        }
+        if let Some(new) = new {
+            tally.entries += 1;
+            tally.bytes += new.value.bytes;
+            self.bytes += new.value.bytes;
+            if let Some(status) = &new.status {
+                *tally.by_status.entry(status.clone()).or_default() += 1;
+            }
+        }
+    }
+
+    fn grant(
+        &mut self,
+        id: &EntryId,
+        holder: &AgentName,
+        kind: LeaseKind,
+        ttl_ms: u64,
+        deadline: BoardTime,
+        commit: &Commit,
+    ) -> Result<(), ApplyError> {
+        let held = self.leases.get(id);
+        // Writes of the holder prolong a hold; they do not begin it anew.
+        let granted = held
+            .filter(|held| kind == LeaseKind::Hold && held.kind == kind && held.holder == *holder)
+            .map_or(commit.board_time, |held| held.granted);
+        self.end_lease(id, LeaseEnd::Superseded);
+        let token = token_of(commit.revision);
+        let lease = Lease { holder: holder.clone(), token, kind, ttl_ms, granted, deadline, resumed: 0 };
+        self.leases.insert(id.clone(), lease);
+        self.deadlines.insert((deadline, id.clone()));
+        self.change(id, commit, |entry| {
+            entry.disowned = false;
+            entry.last_holder = Some(holder.clone());
+        })
+    }
+
+    fn extend(&mut self, id: &EntryId, deadline: BoardTime, change: impl FnOnce(&mut Lease)) -> Result<(), ApplyError> {
+        let mut lease = self.leases.get(id).cloned().ok_or(ApplyError::Missing("a lease"))?;
+        self.deadlines.remove(&(lease.deadline, id.clone()));
+        lease.deadline = deadline;
+        change(&mut lease);
+        self.deadlines.insert((deadline, id.clone()));
+        self.leases.insert(id.clone(), lease);
+        Ok(())
+    }
+
+    fn end_lease(&mut self, id: &EntryId, end: LeaseEnd) -> Option<Lease> {
+        let lease = self.leases.remove(id)?;
+        self.deadlines.remove(&(lease.deadline, id.clone()));
+        if lease.kind == LeaseKind::Lease {
+            let ended = self.ended_leases.entry(id.clone()).or_default();
+            ended.push_back(EndedLease { holder: lease.holder.clone(), token: lease.token, end });
+            if ended.len() > ENDED_LEASES_MAX {
+                ended.pop_front();
+            }
+        }
+        Some(lease)
+    }
+
+    fn close_note(&mut self, id: &EntryId, note: &SmolStr) {
+        let Some(notes) = self.notes.get_mut(id) else { return };
+        notes.retain(|open| open.id != *note);
+        if notes.is_empty() {
+            self.notes.remove(id);
+        }
+    }
+
+    fn remember_key(&mut self, by: &AgentName, keyed: &Keyed) {
+        let name = (by.clone(), keyed.key.clone());
+        let record = KeyRecord { fingerprint: keyed.fingerprint, revision: self.revision, since: self.time };
+        self.keys.insert(name.clone(), record);
+        self.keys_by_age.insert(self.revision, name);
+        self.forget_keys();
+    }
+
+    /// Drops the oldest keys: all beyond the most that are kept, and the aged ones down to the least.
+    fn forget_keys(&mut self) {
+        while let Some((revision, name)) = self.keys_by_age.get_min() {
+            let aged = self.keys.get(name).is_none_or(|record| record.since.plus_ms(KEYS_MS) < self.time);
+            if self.keys.len() <= KEYS_MIN || (self.keys.len() <= KEYS_MAX && !aged) {
+                return;
+            }
+            let (revision, name) = (*revision, name.clone());
+            self.keys_by_age.remove(&revision);
+            self.keys.remove(&name);
+        }
+    }
+
+    /// Rebuilds the indexes from what they are derived from.
+    pub(super) fn reindex(&mut self) {
+        let entries = std::mem::take(&mut self.entries);
+        self.queue = imbl::OrdSet::new();
+        self.tally = OrdMap::new();
+        self.bytes = 0;
+        for (id, entry) in &entries {
+            self.queue.insert((id.zone.clone(), entry.status.clone(), entry.touched, id.key.clone()));
+            self.count(id, None, Some(entry));
+        }
+        self.entries = entries;
+        self.deadlines = self.leases.iter().map(|(id, lease)| (lease.deadline, id.clone())).collect();
+        self.keys_by_age = self.keys.iter().map(|(name, record)| (record.revision, name.clone())).collect();
+    }
+}
+
+/// The new version of an entry, by whom and in which request.
+fn renew(entry: &mut Entry, version: Version, commit: &Commit, reason: Option<&SmolStr>) {
+    entry.version = version;
+    entry.revision = commit.revision;
+    entry.updated = Stamp { by: commit.by.clone().unwrap_or_else(server_name), at: commit.at };
+    entry.request_id = commit.request_id.clone();
+    entry.reason = reason.cloned();
+}
+
+/// Who acts where no caller does.
+fn server_name() -> AgentName {
+    AgentName::new("kokuban").expect("a plain name")
+}
+
+fn leave(by_status: &mut std::collections::BTreeMap<Status, u64>, status: Option<&Status>) {
+    let Some(status) = status else { return };
+    if let Some(n) = by_status.get_mut(status) {
+        *n -= 1;
+        if *n == 0 {
+            by_status.remove(status);
+        }
+    }
+}
+
+fn pair<K: Clone, V: Clone>((key, value): (&K, &V)) -> (K, V) {
+    (key.clone(), value.clone())
+}
+

@@ -1,0 +1,228 @@
+//! A value at rest: its canonical bytes, shared and never changed.
+//!
+//! Invariant: a [`Json`] holds the stored form of a value, so equal bytes are equal values and what is
+//! sent is what was hashed. Everything else about it follows from its bytes.
+//! Values are secrets of their writers: no output for people shows one.
+
+use std::fmt;
+
+use bytes::Bytes;
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::canonical::{Doubles, Writer, compare_names};
+use super::{Bounds, parse};
+use crate::ids::Sha256;
+
+/// A value in its stored form. Cloning shares the bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Json {
+    bytes: Bytes,
+    /// The text holds a double that RFC 8785 writes differently, so the hash is not that of the text.
+    forms_differ: bool,
+}
+
+/// The bytes are no value in its stored form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotCanonical;
+
+impl fmt::Display for NotCanonical {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the bytes are not the stored form of a JSON value")
+    }
+}
+
+impl std::error::Error for NotCanonical {}
+
+impl Json {
+    #[must_use]
+    pub fn from_value(value: &Value) -> Self {
+        let mut out = Vec::with_capacity(128);
+        let mut writer = Writer { out: &mut out, doubles: Doubles::Stored, forms_differ: false };
+        writer.value(value);
+        let forms_differ = writer.forms_differ;
+        Self::of(out, forms_differ)
+    }
+
+    /// Takes back what [`Json::bytes`] gave, without copying it.
+    ///
+    /// # Errors
+    /// The bytes are not exactly a stored form.
+    pub fn from_canonical_bytes(bytes: Bytes) -> Result<Self, NotCanonical> {
+        let again: Self = serde_json::from_slice(&bytes).map_err(|_| NotCanonical)?;
+        let same = again.bytes == bytes;
+        same.then_some(Self { bytes, forms_differ: again.forms_differ }).ok_or(NotCanonical)
+    }
+
+    fn of(text: Vec<u8>, forms_differ: bool) -> Self {
+        // Boxed: spare room would live as long as the entry.
+        Self { bytes: Bytes::from(text.into_boxed_slice()), forms_differ }
+    }
+
+    #[must_use]
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes).expect("the stored form is UTF-8")
+    }
+
+    /// The size that limits are about.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "no JSON text is empty")]
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        parse(&self.bytes, &Bounds::UNBOUNDED).expect("the stored form can be read")
+    }
+
+    /// The hash of the RFC 8785 form, integers in full.
+    #[must_use]
+    pub fn sha256(&self) -> Sha256 {
+        if !self.forms_differ {
+            return Sha256::of(&self.bytes);
+        }
+        let mut out = Vec::with_capacity(self.bytes.len());
+        Writer { out: &mut out, doubles: Doubles::Rfc8785, forms_differ: false }.value(&self.to_value());
+        Sha256::of(&out)
+    }
+}
+
+impl From<&Value> for Json {
+    fn from(value: &Value) -> Self {
+        Self::from_value(value)
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Json(<{} bytes>)", self.bytes.len())
+    }
+}
+
+impl Serialize for Json {
+    /// Inline, byte for byte; with serde_json only.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serde_json::from_str::<&RawValue>(self.as_str()).map_err(serde::ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    /// For what this program wrote: a text of its own comes back byte for byte, any other is brought into the
+    /// stored form. Text from outside goes through [`parse`], which alone sees how a number was spelled.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut out = Vec::with_capacity(128);
+        let writer = Writer { out: &mut out, doubles: Doubles::Stored, forms_differ: false };
+        let mut copy = Copier { writer, unsorted: false };
+        Node(&mut copy).deserialize(deserializer)?;
+        let (forms_differ, unsorted) = (copy.writer.forms_differ, copy.unsorted);
+        if !unsorted {
+            return Ok(Self::of(out, forms_differ));
+        }
+        let value = parse(&out, &Bounds::UNBOUNDED).map_err(|_| D::Error::custom("the same member twice"))?;
+        Ok(Self::from_value(&value))
+    }
+}
+
+/// Writes a value as it is read, without building it: the form is right if the members came in order.
+struct Copier<'o> {
+    writer: Writer<'o>,
+    unsorted: bool,
+}
+
+struct Node<'c, 'o>(&'c mut Copier<'o>);
+
+impl<'de> DeserializeSeed<'de> for Node<'_, '_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
+        self.0.writer.value(&Value::Null);
+        Ok(())
+    }
+
+    fn visit_none<E: serde::de::Error>(self) -> Result<(), E> {
+        self.visit_unit()
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        self.deserialize(deserializer)
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<(), E> {
+        self.0.writer.value(&Value::Bool(value));
+        Ok(())
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<(), E> {
+        self.0.writer.signed(value);
+        Ok(())
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<(), E> {
+        self.0.writer.unsigned(value);
+        Ok(())
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<(), E> {
+        if !value.is_finite() {
+            return Err(E::custom("a number that is not finite"));
+        }
+        self.0.writer.double(value);
+        Ok(())
+    }
+
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<(), E> {
+        self.0.writer.string(value);
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        self.0.writer.out.push(b'[');
+        let start = self.0.writer.out.len();
+        loop {
+            let end = self.0.writer.out.len();
+            self.0.writer.comma(end - start);
+            if seq.next_element_seed(Node(self.0))?.is_none() {
+                self.0.writer.out.truncate(end);
+                break;
+            }
+        }
+        self.0.writer.out.push(b']');
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        self.0.writer.out.push(b'{');
+        let mut before: Option<String> = None;
+        while let Some(name) = map.next_key::<String>()? {
+            if let Some(before) = &before {
+                self.0.writer.out.push(b',');
+                self.0.unsorted |= compare_names(before, &name).is_ge();
+            }
+            self.0.writer.string(&name);
+            self.0.writer.out.push(b':');
+            map.next_value_seed(Node(self.0))?;
+            before = Some(name);
+        }
+        self.0.writer.out.push(b'}');
+        Ok(())
+    }
+}

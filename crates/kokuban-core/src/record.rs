@@ -1,0 +1,184 @@
+//! The bytes of commits and snapshots: a hashed head in JSON, and the values beside it.
+//!
+//! Layout: `K` `1`, u32 length of the head, the head, then for each payload in order a u32 length and the canonical
+//! text; the length `u32::MAX` stands for a value that was erased. All numbers little endian.
+//! Invariant: dropping values never changes the head, so the chain of hashes survives an erasure.
+//! Not known here: where records are kept.
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::entry::Payload;
+use crate::event::{Commit, Payloads};
+use crate::ids::{ChainHash, Sha256};
+use crate::json::Json;
+
+const MAGIC: [u8; 2] = *b"K1";
+const ERASED: u32 = u32::MAX;
+
+/// A record that does not decode, or does not say what its hash says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Damage {
+    /// Too short, an unknown format, or lengths that do not add up.
+    Framing,
+    Head(String),
+    /// The value at this index does not have the hash that the head gives it.
+    Value(usize),
+    /// The head does not follow from the record before it.
+    Chain,
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Framing => f.write_str("the record is cut off or of an unknown format"),
+            Self::Head(why) => write!(f, "the head of the record cannot be read: {why}"),
+            Self::Value(index) => write!(f, "value {index} of the record does not match its hash"),
+            Self::Chain => f.write_str("the record does not continue the hash chain"),
+        }
+    }
+}
+
+impl std::error::Error for Damage {}
+
+/// Encodes `content`; the head alone is what the chain covers.
+pub fn encode<T: Serialize + Payloads>(content: &T) -> Encoded {
+    let head = serde_json::to_vec(content).expect("events hold only texts, numbers and maps with text keys");
+    let mut size = MAGIC.len() + 4 + head.len();
+    content.payloads(&mut |payload| size += 4 + payload.json.as_ref().map_or(0, Json::len));
+    let mut out = Vec::with_capacity(size);
+    out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&length(head.len()));
+    let start = out.len();
+    out.extend_from_slice(&head);
+    let end = out.len();
+    content.payloads(&mut |payload| match &payload.json {
+        Some(json) => {
+            out.extend_from_slice(&length(json.len()));
+            out.extend_from_slice(json.bytes());
+        }
+        None => out.extend_from_slice(&ERASED.to_le_bytes()),
+    });
+    Encoded { bytes: out.into(), head: start..end }
+}
+
+fn length(n: usize) -> [u8; 4] {
+    // Bounded far below by the limits on bodies and blueprints.
+    u32::try_from(n).expect("no part of a record reaches 4 GiB").to_le_bytes()
+}
+
+/// An encoded record.
+#[derive(Debug, Clone)]
+pub struct Encoded {
+    pub bytes: Bytes,
+    head: std::ops::Range<usize>,
+}
+
+impl Encoded {
+    #[must_use]
+    pub fn head(&self) -> &[u8] {
+        &self.bytes[self.head.clone()]
+    }
+
+    /// The hash of the chain after this record.
+    #[must_use]
+    pub fn chain_after(&self, previous: ChainHash) -> ChainHash {
+        previous.extend(self.head())
+    }
+}
+
+/// A decoded record with the bytes of its head, for the chain.
+#[derive(Debug)]
+pub struct Decoded<T> {
+    pub content: T,
+    pub head: Bytes,
+}
+
+/// Decodes a record and checks every value against its hash.
+///
+/// # Errors
+/// What is wrong with the bytes.
+pub fn decode<T: DeserializeOwned + Payloads>(bytes: &Bytes) -> Result<Decoded<T>, Damage> {
+    let mut rest = Cursor { bytes, at: 0 };
+    if rest.take(MAGIC.len())?[..] != MAGIC {
+        return Err(Damage::Framing);
+    }
+    let head_length = rest.length()?;
+    let head = rest.take(head_length as usize)?;
+    let mut content: T = serde_json::from_slice(&head).map_err(|error| Damage::Head(error.to_string()))?;
+    let mut index = 0;
+    let mut outcome = Ok(());
+    content.payloads_mut(&mut |payload| {
+        if outcome.is_ok() {
+            outcome = rest.value(payload, index);
+            index += 1;
+        }
+    });
+    outcome?;
+    if rest.at == bytes.len() { Ok(Decoded { content, head }) } else { Err(Damage::Framing) }
+}
+
+/// Decodes the commit that follows `previous`, and checks that it does.
+///
+/// # Errors
+/// What is wrong with the bytes, or that they belong elsewhere.
+pub fn decode_commit(bytes: &Bytes, previous: ChainHash, chain: ChainHash) -> Result<Commit, Damage> {
+    let decoded = decode::<Commit>(bytes)?;
+    if previous.extend(&decoded.head) == chain { Ok(decoded.content) } else { Err(Damage::Chain) }
+}
+
+struct Cursor<'a> {
+    bytes: &'a Bytes,
+    at: usize,
+}
+
+impl Cursor<'_> {
+    fn take(&mut self, n: usize) -> Result<Bytes, Damage> {
+        let end = self.at.checked_add(n).filter(|end| *end <= self.bytes.len()).ok_or(Damage::Framing)?;
+        let part = self.bytes.slice(self.at..end);
+        self.at = end;
+        Ok(part)
+    }
+
+    fn length(&mut self) -> Result<u32, Damage> {
+        let part = self.take(4)?;
+        Ok(u32::from_le_bytes([part[0], part[1], part[2], part[3]]))
+    }
+
+    fn value(&mut self, payload: &mut Payload, index: usize) -> Result<(), Damage> {
+        let length = self.length()?;
+        if length == ERASED {
+            payload.json = None;
+            return Ok(());
+        }
+        let text = self.take(length as usize)?;
+        let json = Json::from_canonical_bytes(text).map_err(|_| Damage::Value(index))?;
+        if json.sha256() != payload.sha256 || json.len() as u64 != payload.bytes {
+            return Err(Damage::Value(index));
+        }
+        payload.json = Some(json);
+        Ok(())
+    }
+}
+
+/// The record without the values that `drop` names, or `None` if it has none of them.
+///
+/// # Errors
+/// What is wrong with the bytes.
+pub fn without_values(bytes: &Bytes, drop: &dyn Fn(&Commit, Sha256) -> bool) -> Result<Option<Bytes>, Damage> {
+    let mut commit = decode::<Commit>(bytes)?.content;
+    let mut doomed = Vec::new();
+    commit.payloads(&mut |payload| doomed.push(payload.json.is_some() && drop(&commit, payload.sha256)));
+    if !doomed.contains(&true) {
+        return Ok(None);
+    }
+    let mut index = 0;
+    commit.payloads_mut(&mut |payload| {
+        if doomed[index] {
+            payload.json = None;
+        }
+        index += 1;
+    });
+    Ok(Some(encode(&commit).bytes))
+}

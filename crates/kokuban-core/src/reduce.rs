@@ -1,0 +1,195 @@
+//! Operation patches: what a list of operations makes of a value.
+//!
+//! Invariant: reducing is a function of the value and the operations. Operations touch the leaf they name and never
+//! its siblings; what cannot be applied says so and leaves everything as it was.
+//! Not known here: who may write, statuses, versions. This file grows with the typed slots.
+
+use serde_json::Value;
+use smol_str::SmolStr;
+
+use crate::event::Assignment;
+use crate::ids::Version;
+use crate::path::{Path, PathError, assign};
+use crate::rejection::Rejection;
+use crate::reply::{OperationOutcome, OperationReceipt};
+
+/// One operation of a patch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operation {
+    pub op: Op,
+    pub path: Path,
+    /// The leaf must not have changed after this version.
+    pub unchanged_since: Option<Version>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Op {
+    Set(Value),
+    Unset,
+}
+
+impl Op {
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Set(_) => "set",
+            Self::Unset => "unset",
+        }
+    }
+}
+
+/// What is known of the leaves of the value that a patch meets. An undeclared entry is one leaf.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Standing<'a> {
+    /// The version at which the leaf changed last, and who changed it; `None` for an absent entry.
+    pub(crate) last: Option<(Version, &'a crate::ids::AgentName)>,
+    pub(crate) caller: &'a crate::ids::AgentName,
+    /// The write names the version of the entry, so no operation needs a condition of its own.
+    pub(crate) versioned: bool,
+}
+
+/// A patch applied.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Reduced {
+    pub(crate) value: Value,
+    pub(crate) assignments: Vec<Assignment>,
+    pub(crate) receipts: Vec<OperationReceipt>,
+}
+
+/// Applies the operations in order. An absent entry begins as an empty object.
+///
+/// # Errors
+/// Every operation that may not be applied, with its index.
+pub(crate) fn reduce(
+    value: Option<Value>,
+    operations: &[Operation],
+    standing: Standing<'_>,
+) -> Result<Reduced, Vec<(usize, Rejection)>> {
+    let begin = || Value::Object(serde_json::Map::new());
+    let mut reduced = Reduced { value: value.unwrap_or_else(begin), assignments: Vec::new(), receipts: Vec::new() };
+    let mut refused = Vec::new();
+    // Conditions are judged on the value as it stood, not as earlier operations of the same patch left it.
+    let before = reduced.value.clone();
+    for (index, operation) in operations.iter().enumerate() {
+        let applied = condition(&before, operation, standing)
+            .and_then(|()| apply(&mut reduced, operation));
+        if let Err(rejection) = applied {
+            refused.push((index, rejection));
+        }
+    }
+    if refused.is_empty() { Ok(reduced) } else { Err(refused) }
+}
+
+/// Nothing that stands is overwritten blind.
+fn condition(before: &Value, operation: &Operation, standing: Standing<'_>) -> Result<(), Rejection> {
+    let Some((version, by)) = standing.last else { return Ok(()) };
+    let unchanged = operation.unchanged_since.map(|since| version <= since);
+    if standing.versioned || unchanged == Some(true) {
+        return Ok(());
+    }
+    let path = || operation.path.to_string();
+    if let (Some(false), Some(since)) = (unchanged, operation.unchanged_since) {
+        let condition = crate::rejection::Condition::Named;
+        return Err(Rejection::VersionConflict { condition, expected: Some(since), actual: Some(version) });
+    }
+    let free = match &operation.op {
+        Op::Unset => false,
+        Op::Set(new) => {
+            by == standing.caller
+                || operation.path.get(before).is_none_or(|old| is_blank(new) || crate::json::equal(old, new))
+        }
+    };
+    if free { Ok(()) } else { Err(Rejection::LeafConditionRequired { path: path(), version, by: by.clone() }) }
+}
+
+fn apply(reduced: &mut Reduced, operation: &Operation) -> Result<(), Rejection> {
+    let name = SmolStr::new_static(operation.op.name());
+    let outcome = match &operation.op {
+        Op::Set(new) => set(&mut reduced.value, &operation.path, new)?,
+        Op::Unset => unset(&mut reduced.value, &operation.path)?,
+    };
+    let (outcome, reason) = match outcome {
+        Ok(()) => {
+            reduced.assignments.push(Assignment { op: name.clone(), path: operation.path.clone() });
+            (OperationOutcome::Applied, None)
+        }
+        Err(reason) => (OperationOutcome::Ignored, Some(SmolStr::new_static(reason))),
+    };
+    reduced.receipts.push(OperationReceipt { op: name, path: operation.path.clone(), outcome, reason });
+    Ok(())
+}
+
+/// `Ok(Err(reason))` is an operation that has no effect.
+type Effect = Result<Result<(), &'static str>, Rejection>;
+
+fn set(value: &mut Value, path: &Path, new: &Value) -> Effect {
+    let old = path.get(value);
+    if is_blank(new) && old.is_some_and(|old| !is_blank(old) || old.is_null()) || new.is_null() {
+        return Ok(Err("null, blank text and empty collections never wipe a value; use `unset`"));
+    }
+    match old {
+        Some(old) if crate::json::equal(old, new) => return Ok(Err("the value stands already")),
+        Some(Value::Object(_)) if new.is_object() => return merge(value, path, new),
+        Some(Value::Object(_)) => return Err(wrong_kind(path, "an object stands here, and a scalar was given")),
+        Some(Value::Null) | None => {}
+        Some(_) if new.is_object() => return Err(wrong_kind(path, "a scalar stands here, and an object was given")),
+        Some(_) => {}
+    }
+    assign(value, path, Some(new.clone())).map_err(|error| path_error(path, error))?;
+    Ok(Ok(()))
+}
+
+/// Sets every leaf of `new` that has content, and leaves the others as they are.
+fn merge(value: &mut Value, path: &Path, new: &Value) -> Effect {
+    let mut effect = Err("nothing in it differs");
+    let mut pending = vec![(path.clone(), new)];
+    while let Some((at, new)) = pending.pop() {
+        match (at.get(value), new) {
+            (Some(Value::Object(_)), Value::Object(members)) => {
+                pending.extend(members.iter().map(|(name, member)| (at.join(name), member)));
+            }
+            _ => {
+                if set(value, &at, new)?.is_ok() {
+                    effect = Ok(());
+                }
+            }
+        }
+    }
+    Ok(effect)
+}
+
+fn unset(value: &mut Value, path: &Path) -> Effect {
+    if path.is_root() {
+        return Err(wrong_kind(path, "the whole value cannot be unset: delete the entry, or put another value"));
+    }
+    if path.get(value).is_none() {
+        return Ok(Err("nothing stands here"));
+    }
+    assign(value, path, None).map_err(|error| path_error(path, error))?;
+    Ok(Ok(()))
+}
+
+/// Null, blank text, and empty collections: what a model writes when it has nothing to say.
+fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+fn wrong_kind(path: &Path, what: &'static str) -> Rejection {
+    Rejection::WrongKind { path: path.to_string(), what }
+}
+
+fn path_error(path: &Path, error: PathError) -> Rejection {
+    match error {
+        PathError::ThroughScalar { at } => {
+            Rejection::WrongKind { path: at.to_string(), what: "a scalar stands here, so no path leads through it" }
+        }
+        PathError::IndexOutOfRange { at } => Rejection::PathNotFound { path: at.to_string() },
+        _ => wrong_kind(path, "the path cannot be assigned"),
+    }
+}
