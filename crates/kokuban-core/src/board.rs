@@ -48,6 +48,7 @@ pub struct Board {
     keys: OrdMap<(AgentName, SmolStr), KeyRecord>,
     /// Indexes; derived from the above.
     keys_by_age: OrdMap<Revision, (AgentName, SmolStr)>,
+    tombstones_by_age: OrdSet<(Revision, EntryId)>,
     deadlines: OrdSet<(BoardTime, EntryId)>,
     queue: OrdSet<(ZoneName, Option<Status>, Revision, Key)>,
     tally: OrdMap<ZoneName, ZoneTally>,
@@ -96,6 +97,7 @@ impl Board {
             notes: OrdMap::new(),
             keys: OrdMap::new(),
             keys_by_age: OrdMap::new(),
+            tombstones_by_age: OrdSet::new(),
             deadlines: OrdSet::new(),
             queue: OrdSet::new(),
             tally: OrdMap::new(),
@@ -175,6 +177,11 @@ impl Board {
     #[must_use]
     pub fn tombstone(&self, id: &EntryId) -> Option<&Tombstone> {
         self.tombstones.get(id)
+    }
+
+    /// Oldest first, with the revisions of the deletions.
+    pub(crate) fn tombstones_by_age(&self) -> impl Iterator<Item = (Revision, &Tombstone)> {
+        self.tombstones_by_age.iter().filter_map(|(revision, id)| Some((*revision, self.tombstones.get(id)?)))
     }
 
     pub fn tombstones(&self) -> impl Iterator<Item = (&EntryId, &Tombstone)> {
@@ -266,19 +273,36 @@ impl Board {
         self.deadlines.iter().take_while(move |(deadline, _)| *deadline <= now).map(|(_, id)| id)
     }
 
-    /// Keys of a zone in the order in which they changed last. With a status, only those in it.
-    pub fn queue<'b>(&'b self, zone: &ZoneName, status: Option<&Status>) -> Vec<(Revision, &'b Key)> {
-        // Statuses sort before revisions, so a queue over all statuses is merged here.
+    /// Keys of a zone in the order in which they changed last, of those in a status that `wanted` takes.
+    pub fn queue<'b, W: Fn(Option<&Status>) -> bool>(
+        &'b self,
+        zone: &'b ZoneName,
+        wanted: W,
+    ) -> impl Iterator<Item = &'b Key> + use<'b, W> {
+        let by_status = self.tally.get(zone).map(|tally| tally.by_status.keys().map(Some)).into_iter().flatten();
+        let statuses = std::iter::once(None).chain(by_status).filter(|status| wanted(*status));
+        // Statuses sort before revisions, so the queues of several statuses are merged.
+        let mut queues: Vec<_> = statuses
+            .map(|status| {
+                let mut queue = self.queue_of(zone, status);
+                (queue.next(), queue)
+            })
+            .collect();
+        std::iter::from_fn(move || {
+            queues.retain(|(head, _)| head.is_some());
+            let (head, queue) = queues.iter_mut().min_by_key(|(head, _)| *head)?;
+            std::mem::replace(head, queue.next()).map(|(_, key)| key)
+        })
+    }
+
+    fn queue_of<'b>(
+        &'b self,
+        zone: &'b ZoneName,
+        status: Option<&'b Status>,
+    ) -> impl Iterator<Item = (Revision, &'b Key)> {
         let first = (zone.clone(), status.cloned(), Revision::ZERO, least_key());
-        let in_range = |at: &&(ZoneName, Option<Status>, Revision, Key)| {
-            at.0 == *zone && (status.is_none() || at.1.as_ref() == status)
-        };
-        let mut keys: Vec<_> =
-            self.queue.range(first..).take_while(in_range).map(|(_, _, revision, key)| (*revision, key)).collect();
-        if status.is_none() {
-            keys.sort_unstable_by_key(|(revision, _)| *revision);
-        }
-        keys
+        let inside = move |at: &&(ZoneName, Option<Status>, Revision, Key)| at.0 == *zone && at.1.as_ref() == status;
+        self.queue.range(first..).take_while(inside).map(|(_, _, revision, key)| (*revision, key))
     }
 
     pub fn tally(&self) -> impl Iterator<Item = (&ZoneName, &ZoneTally)> {

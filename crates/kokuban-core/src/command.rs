@@ -145,7 +145,7 @@ fn decide_for(
         }
         return op::create_board::decide(&scene(board), create).map(|(events, reply)| Judged::Events(events, reply));
     }
-    let opened = open(board, actor, ctx, revision)?;
+    let opened = open(board, actor, command, ctx, revision)?;
     let on = opened.as_ref().map_or(board, |(board, _)| board);
     for zone in zones_of(command) {
         readable_zone(on, actor, zone).map_err(Refusal::of)?;
@@ -155,7 +155,8 @@ fn decide_for(
     }
     let Some((mut events, mut reply)) = dispatch(&scene(on), command)? else { return Ok(Judged::Nothing) };
     if let Some((opened, creation)) = opened {
-        if events.is_empty() {
+        // A key is remembered by a board: where there is nothing to write, only a key makes one.
+        if events.is_empty() && ctx.repeat.is_none() {
             return Ok(Judged::Events(events, reply));
         }
         events.insert(0, creation);
@@ -215,6 +216,8 @@ fn require_name(actor: &Actor, command: &Command, ctx: &Context) -> Result<(), R
     let leases = match command {
         Command::Acquire(_) | Command::Renew(_) | Command::Claim(_) => true,
         Command::Write(write) => write.lease != LeaseUse::default(),
+        Command::Delete(delete) => delete.lease != LeaseUse::default(),
+        Command::Release(release) => release.token.is_some(),
         Command::Transact(transact) => transact.asks_for_leases(),
         _ => false,
     };
@@ -236,11 +239,19 @@ fn known_repeat(board: &Board, actor: &Actor, ctx: &Context) -> Result<Option<Ju
 }
 
 /// Where the board is absent and a rule says so: the board as it is once created, and the event that creates it.
-fn open(board: &Board, actor: &Actor, ctx: &Context, revision: Revision) -> Result<Option<(Board, Event)>, Refusal> {
+fn open(
+    board: &Board,
+    actor: &Actor,
+    command: &Command,
+    ctx: &Context,
+    revision: Revision,
+) -> Result<Option<(Board, Event)>, Refusal> {
     if board.exists() {
         return Ok(None);
     }
-    let Some(blueprint) = ctx.create_with.clone().filter(|_| !actor.observer) else {
+    let writes = !matches!(command, Command::DeleteBoard | Command::Erase { .. });
+    let may_write = writes && (actor.admin || !actor.observer);
+    let Some(blueprint) = ctx.create_with.clone().filter(|_| may_write) else {
         return Err(Refusal::of(Rejection::BoardNotFound));
     };
     let event = Event::BoardCreated(Box::new(BoardCreated {
@@ -300,6 +311,7 @@ fn unkeyed(board: &Board, ctx: &Context, events: Vec<Event>, revision: Revision)
         request_id: ctx.request_id.clone(),
         trace_id: ctx.trace_id.clone(),
         events,
+        touched: Vec::new(),
         keyed: None,
     }
 }

@@ -34,6 +34,9 @@ pub struct Commit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<SmolStr>,
     pub events: Vec<Event>,
+    /// The entries touched, as they stood before and after, in the order of the events. Derived; applying ignores it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touched: Vec<Touched>,
     /// The caller's key, and the answer that a repeat of it gets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keyed: Option<Box<Keyed>>,
@@ -52,6 +55,30 @@ pub struct Keyed {
     pub key: SmolStr,
     pub fingerprint: Sha256,
     pub reply: Reply,
+}
+
+/// How a commit left one entry: what a reader of the log needs to show and filter it without knowing the board.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Touched {
+    pub id: EntryId,
+    pub version: Version,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Standing>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Standing>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<AgentName>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untrusted: bool,
+}
+
+/// What a filter may ask of an entry that exists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<AgentName>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -87,19 +87,35 @@ fn condition(before: &Value, operation: &Operation, standing: Standing<'_>) -> R
     if standing.versioned || unchanged == Some(true) {
         return Ok(());
     }
-    let path = || operation.path.to_string();
     if let (Some(false), Some(since)) = (unchanged, operation.unchanged_since) {
         let condition = crate::rejection::Condition::Named;
         return Err(Rejection::VersionConflict { condition, expected: Some(since), actual: Some(version) });
     }
-    let free = match &operation.op {
-        Op::Unset => false,
-        Op::Set(new) => {
-            by == standing.caller
-                || operation.path.get(before).is_none_or(|old| is_blank(new) || crate::json::equal(old, new))
-        }
+    let guarded = match &operation.op {
+        Op::Unset => Some(operation.path.clone()),
+        Op::Set(_) if by == standing.caller => None,
+        Op::Set(new) => overwritten(before, &operation.path, new),
     };
-    if free { Ok(()) } else { Err(Rejection::LeafConditionRequired { path: path(), version, by: by.clone() }) }
+    match guarded {
+        Some(path) => Err(Rejection::LeafConditionRequired { path: path.to_string(), version, by: by.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// The first leaf that setting `new` would replace by another value. An object over an object sets its leaves.
+fn overwritten(before: &Value, path: &Path, new: &Value) -> Option<Path> {
+    let mut pending = vec![(path.clone(), new)];
+    while let Some((at, new)) = pending.pop() {
+        match (at.get(before), new) {
+            (None, _) => {}
+            (Some(Value::Object(_)), Value::Object(members)) => {
+                pending.extend(members.iter().rev().map(|(name, member)| (at.join(name), member)));
+            }
+            (Some(old), new) if is_ignored(Some(old), new) || crate::json::equal(old, new) => {}
+            (Some(_), _) => return Some(at),
+        }
+    }
+    None
 }
 
 fn apply(reduced: &mut Reduced, operation: &Operation) -> Result<(), Rejection> {
@@ -124,7 +140,7 @@ type Effect = Result<Result<(), &'static str>, Rejection>;
 
 fn set(value: &mut Value, path: &Path, new: &Value) -> Effect {
     let old = path.get(value);
-    if is_blank(new) && old.is_some_and(|old| !is_blank(old) || old.is_null()) || new.is_null() {
+    if is_ignored(old, new) {
         return Ok(Err("null, blank text and empty collections never wipe a value; use `unset`"));
     }
     match old {
@@ -169,14 +185,22 @@ fn unset(value: &mut Value, path: &Path) -> Effect {
     Ok(Ok(()))
 }
 
-/// Null, blank text, and empty collections: what a model writes when it has nothing to say.
-fn is_blank(value: &Value) -> bool {
-    match value {
+/// What a model writes when it has nothing to say: null and blank text anywhere, empty collections over content.
+fn is_ignored(old: Option<&Value>, new: &Value) -> bool {
+    match new {
         Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(_) | Value::Object(_) => is_empty(new) && old.is_some_and(|old| !old.is_null() && !is_empty(old)),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
         Value::String(text) => text.trim().is_empty(),
         Value::Array(items) => items.is_empty(),
         Value::Object(members) => members.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -1,1 +1,30 @@
-//! (header)
+//! Boards at work: loading them, deciding on them in order, making decisions durable, publishing the result.
+//!
+//! Invariants: nobody is answered, and nothing is shown, before what it reports is durable. One task per board
+//! decides; it exists only while there is something to do. No lock is held across I/O.
+//! Not known here: rules (those are the core's), HTTP, how a journal keeps records.
+//! Start at `Engine`; `sequencer` is the write path, `follow` the read path of streams.
+
+mod answer;
+mod clock;
+mod effects;
+mod engine;
+mod follow;
+mod handle;
+mod load;
+mod logged;
+mod past;
+mod published;
+mod registry;
+mod sequencer;
+mod stats;
+
+pub use answer::{Answer, Error, Request};
+pub use clock::Clock;
+pub use engine::{Engine, Options};
+pub use follow::{Cursor, Gap};
+pub use handle::{BoardHandle, Quarantine};
+pub use logged::Logged;
+pub use past::{HistoryPage, PastError};
+pub use published::Published;
+pub use stats::Stats;

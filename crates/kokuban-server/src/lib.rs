@@ -1,1 +1,16 @@
-//! (header)
+//! The edge: sockets, configuration, who calls, and the translation between HTTP and the engine.
+//!
+//! Invariant: every answer, also the framework's own, passes `edge` on its way out, so each has a
+//! request id and each refusal is a problem document.
+//! Not known here: how a board decides (core), what is durable (journal), when (engine).
+
+pub mod accept;
+pub mod auth;
+pub mod config;
+pub mod docs;
+pub mod edge;
+pub mod error;
+pub mod metrics;
+pub mod pattern;
+pub mod shutdown;
+pub mod telemetry;

@@ -74,7 +74,7 @@ impl<'a> Members<'a> {
     }
 
     pub(super) fn title(&self, flaws: &mut Flaws) -> Option<String> {
-        text(&self.get("title")?, 256, flaws).map(str::to_owned)
+        text(&self.get("title")?, 200, flaws).map(str::to_owned)
     }
 
     pub(super) fn one_of<T: Copy>(&self, name: &str, words: &[(&str, T)], flaws: &mut Flaws) -> Option<T> {

@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 
 use super::{Board, ENDED_LEASES_MAX, KEYS_MAX, KEYS_MIN, KEYS_MS, KeyRecord, Life};
 use crate::entry::{EndedLease, Entry, Lease, LeaseEnd, LeaseKind, Stamp, Tombstone};
-use crate::event::{BoardCreated, Commit, EntryWritten, Event, Keyed, lease_end, token_of};
+use crate::event::{BoardCreated, Commit, EntryWritten, Event, Keyed, Standing, Touched, lease_end, token_of};
 use crate::ids::{AgentName, BoardTime, EntryId, Revision, Status, Version};
 
 /// A commit that does not fit the board it is applied to: a defect or damage, never a user's fault.
@@ -36,6 +36,40 @@ impl std::fmt::Display for ApplyError {
 impl std::error::Error for ApplyError {}
 
 impl Board {
+    /// The board after a commit that was just decided on this one; the commit learns how it left each entry.
+    ///
+    /// # Errors
+    /// If the commit was decided on another board.
+    pub fn advance(&self, commit: &mut Commit) -> Result<Self, ApplyError> {
+        let mut after = self.clone();
+        after.apply(commit)?;
+        let mut touched: Vec<Touched> = Vec::new();
+        for id in commit.events.iter().filter_map(Event::entry) {
+            if touched.iter().all(|known| known.id != *id) {
+                touched.push(Touched {
+                    id: id.clone(),
+                    version: after.version_of(id),
+                    before: self.standing(id),
+                    after: after.standing(id),
+                    held_by: after.lease(id).map(|lease| lease.holder.clone()),
+                    untrusted: after.entry(id).is_some_and(|entry| entry.is_untrusted()),
+                });
+            }
+        }
+        commit.touched = touched;
+        Ok(after)
+    }
+
+    fn version_of(&self, id: &EntryId) -> Version {
+        let gone = || self.tombstones.get(id).map_or(Version::ZERO, |tombstone| tombstone.version);
+        self.entries.get(id).map_or_else(gone, |entry| entry.version)
+    }
+
+    fn standing(&self, id: &EntryId) -> Option<Standing> {
+        let entry = self.entries.get(id)?;
+        Some(Standing { status: entry.status.clone(), owner: self.owner(id, entry).cloned() })
+    }
+
     /// Applies a commit.
     ///
     /// # Errors
@@ -74,8 +108,7 @@ impl Board {
             }
             Event::EntryDeleted { id, version, .. } => self.delete(id, *version, event)?,
             Event::TombstonesCollected { through, floor } => {
-                self.tombstones = self.tombstones.iter().filter(|(_, t)| t.revision > *through).map(pair).collect();
-                self.ended_leases = self.ended_leases.iter().filter(|(id, _)| self.is_place(id)).map(pair).collect();
+                self.collect_tombstones(*through);
                 self.floor = self.floor.max(*floor);
             }
             Event::LeaseGranted { id, holder, kind, ttl_ms, deadline } => {
@@ -89,8 +122,13 @@ impl Board {
             }
             Event::LeaseResumed { id, deadline, .. } => self.extend(id, *deadline, |lease| lease.resumed += 1)?,
             Event::LeaseReleased { id, .. } => {
-                self.end_lease(id, LeaseEnd::Released).ok_or(ApplyError::Missing("a lease"))?;
-                self.change(id, commit, |entry| entry.attempts = 0)?;
+                let ended = self.end_lease(id, LeaseEnd::Released).ok_or(ApplyError::Missing("a lease"))?;
+                self.change(id, commit, |entry| {
+                    // The end of a hold says nothing about whether work on the entry succeeds.
+                    if ended.kind == LeaseKind::Lease {
+                        entry.attempts = 0;
+                    }
+                })?;
             }
             Event::LeaseRevoked { id, .. } => {
                 self.end_lease(id, LeaseEnd::Revoked).ok_or(ApplyError::Missing("a lease"))?;
@@ -105,10 +143,7 @@ impl Board {
                     }
                     if let Some(fallback) = fallback {
                         entry.status = Some(fallback.to.clone());
-                        entry.version = fallback.version;
-                        entry.revision = commit.revision;
-                        entry.request_id = commit.request_id.clone();
-                        entry.reason = None;
+                        renew(entry, fallback.version, commit, None);
                     }
                 })?;
             }
@@ -145,8 +180,16 @@ impl Board {
         *self = Self { revision: self.revision, time: self.time, floor: self.floor, ..fresh };
     }
 
-    fn is_place(&self, id: &EntryId) -> bool {
-        self.entries.contains_key(id) || self.tombstones.contains_key(id)
+    /// What was known of a key goes with its tombstone.
+    fn collect_tombstones(&mut self, through: Revision) {
+        while let Some((revision, id)) = self.tombstones_by_age.get_min().cloned() {
+            if revision > through {
+                return;
+            }
+            self.tombstones_by_age.remove(&(revision, id.clone()));
+            self.tombstones.remove(&id);
+            self.ended_leases.remove(&id);
+        }
     }
 
     fn write(&mut self, written: &EntryWritten, commit: &Commit) -> Result<(), ApplyError> {
@@ -193,7 +236,9 @@ impl Board {
         }
         renew(&mut entry, written.version, commit, written.reason.as_ref());
         entry.touched = commit.revision;
-        self.tombstones.remove(&written.id);
+        if let Some(tombstone) = self.tombstones.remove(&written.id) {
+            self.tombstones_by_age.remove(&(tombstone.revision, written.id.clone()));
+        }
         self.put(&written.id, old.as_deref(), entry);
         Ok(())
     }
@@ -226,6 +271,7 @@ impl Board {
         }
         self.notes.remove(id);
         self.tombstones.insert(id.clone(), Tombstone { version, revision: self.revision, deleted: self.time });
+        self.tombstones_by_age.insert((self.revision, id.clone()));
         Ok(())
     }
 
@@ -244,6 +290,10 @@ impl Board {
             if let Some(status) = &new.status {
                 *tally.by_status.entry(status.clone()).or_default() += 1;
             }
+        }
+        // A zone that was emptied is like one that never held anything: a board from a snapshot knows no difference.
+        if tally.entries == 0 {
+            self.tally.remove(&id.zone);
         }
     }
 
@@ -335,6 +385,7 @@ impl Board {
             self.count(id, None, Some(entry));
         }
         self.entries = entries;
+        self.tombstones_by_age = self.tombstones.iter().map(|(id, t)| (t.revision, id.clone())).collect();
         self.deadlines = self.leases.iter().map(|(id, lease)| (lease.deadline, id.clone())).collect();
         self.keys_by_age = self.keys.iter().map(|(name, record)| (record.revision, name.clone())).collect();
     }
@@ -363,8 +414,3 @@ fn leave(by_status: &mut std::collections::BTreeMap<Status, u64>, status: Option
         }
     }
 }
-
-fn pair<K: Clone, V: Clone>((key, value): (&K, &V)) -> (K, V) {
-    (key.clone(), value.clone())
-}
-

@@ -5,11 +5,12 @@
 //! Not known here: waiting for work to appear.
 
 use super::{lease, status};
-use crate::caller::{Act, Actor, authorise, readable_zone};
+use crate::blueprint::{Tier, Zone};
+use crate::caller::{Act, authorise, readable_zone};
 use crate::command::{Drafted, Scene, preview};
 use crate::entry::{Entry, LeaseKind};
 use crate::event::Event;
-use crate::ids::{EntryId, Status, ZoneName};
+use crate::ids::{EntryId, Key, Status, ZoneName};
 use crate::rejection::{Forbidden, Refusal, Rejection};
 use crate::reply::Reply;
 
@@ -26,19 +27,15 @@ pub struct Claim {
 
 pub(crate) fn decide(scene: &Scene<'_>, claim: &Claim) -> Result<Option<Drafted>, Refusal> {
     let zone = readable_zone(scene.board, scene.actor, &claim.zone).map_err(Refusal::of)?;
-    if zone.tier == crate::blueprint::Tier::Scratch {
-        return Err(Refusal::of(Rejection::Forbidden { why: Forbidden::ScratchHasNoLeases }));
-    }
-    if may_never_write(scene.actor, zone, scene) {
-        return Err(refused_by_zone(scene, claim));
+    if let Some(refused) = zone_refuses(scene, zone, claim) {
+        return Err(Refusal::of(refused));
     }
     known_statuses(scene, claim)?;
-    let waiting = scene.board.queue(&claim.zone, claim.status.as_ref());
-    let ids = waiting.into_iter().map(|(_, key)| EntryId::new(claim.zone.clone(), key.clone()));
-    let found = ids.filter_map(|id| scene.board.entry(&id).map(|entry| (id, &**entry))).find(|(id, entry)| {
-        claim.prefix.as_ref().is_none_or(|prefix| id.key.as_str().starts_with(prefix.as_str()))
-            && fits(scene, claim, id, entry)
-    });
+    let fits_prefix = |key: &Key| claim.prefix.as_ref().is_none_or(|prefix| key.as_str().starts_with(prefix.as_str()));
+    let waiting = scene.board.queue(&claim.zone, |status| may_start_in(scene, claim, status));
+    let ids = waiting.filter(|key| fits_prefix(key)).map(|key| EntryId::new(claim.zone.clone(), key.clone()));
+    let mut entries = ids.filter_map(|id| scene.board.entry(&id).map(|entry| (id, &**entry)));
+    let found = entries.find(|(id, entry)| fits(scene, claim, id, entry));
     let Some((id, entry)) = found else { return Ok(None) };
     let mut events = Vec::new();
     if let Some(to) = claim.to_status.as_ref().filter(|to| entry.status.as_ref() != Some(to)) {
@@ -59,6 +56,17 @@ pub(crate) fn decide(scene: &Scene<'_>, claim: &Claim) -> Result<Option<Drafted>
     Ok(Some((events, Reply::Claimed { id, grant, entry, notes })))
 }
 
+/// Whether entries in this status are worth a look: those that are closed, or lead nowhere, may be many.
+fn may_start_in(scene: &Scene<'_>, claim: &Claim, status: Option<&Status>) -> bool {
+    let (Some(lifecycle), Some(status)) = (scene.board.lifecycle(&claim.zone), status) else {
+        return claim.status.is_none();
+    };
+    let leads = |to: &Status| to == status || lifecycle.find(status, to).is_some();
+    claim.status.as_ref().is_none_or(|wanted| wanted == status)
+        && (!lifecycle.is_locked(status) || scene.is_arbiter())
+        && claim.to_status.as_ref().is_none_or(leads)
+}
+
 fn fits(scene: &Scene<'_>, claim: &Claim, id: &EntryId, entry: &Entry) -> bool {
     scene.board.lease(id).is_none()
         && authorise(scene.board, scene.actor, id, Act::Hold(Some(entry))).is_ok()
@@ -66,22 +74,14 @@ fn fits(scene: &Scene<'_>, claim: &Claim, id: &EntryId, entry: &Entry) -> bool {
         && claim.to_status.as_ref().is_none_or(|to| status::may_move(scene, id, entry, to))
 }
 
-/// A zone that refuses this caller whatever its entries are: waiting there would be for ever.
-fn may_never_write(actor: &Actor, zone: &crate::blueprint::Zone, scene: &Scene<'_>) -> bool {
-    use crate::blueprint::Access;
-    let blueprint = scene.board.blueprint();
-    let restricted = match zone.access {
-        Access::Public | Access::Shared => false,
-        Access::Restricted => !actor.owns_zone(blueprint, zone),
-        Access::ReadOnly => true,
-    };
-    actor.observer || (restricted && !actor.is_arbiter(blueprint))
-}
-
-fn refused_by_zone(scene: &Scene<'_>, claim: &Claim) -> Refusal {
-    let probe = EntryId::new(claim.zone.clone(), crate::ids::Key::new("any").expect("a plain name"));
-    let refused = authorise(scene.board, scene.actor, &probe, Act::Write(None));
-    Refusal::of(refused.expect_err("asked only where the zone refuses"))
+/// Why the zone refuses this caller whatever its entries are, if it does: waiting there would be for ever.
+fn zone_refuses(scene: &Scene<'_>, zone: &Zone, claim: &Claim) -> Option<Rejection> {
+    if zone.tier == Tier::Scratch {
+        return Some(Rejection::Forbidden { why: Forbidden::ScratchHasNoLeases });
+    }
+    // Without an entry only the zone itself and the role of the caller can refuse; the key says nothing there.
+    let anywhere = EntryId::new(claim.zone.clone(), Key::new("any").expect("a plain name"));
+    authorise(scene.board, scene.actor, &anywhere, Act::Hold(None)).err()
 }
 
 fn known_statuses(scene: &Scene<'_>, claim: &Claim) -> Result<(), Refusal> {

@@ -34,8 +34,10 @@ impl TagMatch {
 }
 
 impl Conditions {
-    pub(crate) fn is_none(&self) -> bool {
-        *self == Self::default()
+    /// Whether they can show that the caller knows the entry that it changes. `If-None-Match` with tags, weak ones
+    /// left out above all, holds for nearly every entry and shows nothing; with `*` it fails for every one.
+    pub(crate) fn is_about_what_stands(&self) -> bool {
+        self.version.is_some() || self.if_match.is_some() || self.if_none_match == Some(TagMatch::Any)
     }
 
     /// Adds what does not hold of `entry`.
@@ -59,7 +61,7 @@ impl Conditions {
     /// Adds what does not hold; an entry that exists may only be changed under a condition.
     pub(crate) fn require(&self, scene: &Scene<'_>, id: &EntryId, entry: Option<&Entry>, failures: &mut Failures) {
         self.judge(scene, entry, failures);
-        if entry.is_some() && self.is_none() && !scene.board.is_scratch(&id.zone) {
+        if entry.is_some() && !self.is_about_what_stands() && !scene.board.is_scratch(&id.zone) {
             failures.add(Rejection::PreconditionRequired { id: id.clone() });
         }
     }

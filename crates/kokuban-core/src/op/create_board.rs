@@ -4,7 +4,7 @@
 //! A board that is there stays as it is.
 //! Not known here: where blueprints come from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
@@ -74,7 +74,12 @@ fn inputs(scene: &Scene<'_>, create: &CreateBoard) -> Result<Vec<Event>, Refusal
         failures.add_at("/inputs", Rejection::LimitReached { limit: "inputs_max", max });
     }
     let mut events = Vec::new();
+    let mut written = BTreeSet::new();
     for (id, value) in &create.inputs {
+        if !written.insert(id) {
+            failures.add_at(format!("/inputs/{}", escape(id)), Rejection::DuplicateKey { id: id.clone() });
+            continue;
+        }
         if create.blueprint.zone(&id.zone).is_none() {
             let what = "the blueprint has no such zone";
             failures.add_at(format!("/inputs/{}", escape(id)), Rejection::InvalidValue { what });

@@ -230,6 +230,7 @@ fn revocation(scene: &Scene<'_>, release: &Release) -> Result<Event, Refusal> {
         failures.add(rejection);
         refuse(scene, failures.into_list(), |_| Some((id.clone(), None)))
     };
+    authorise(scene.board, scene.actor, id, Act::Comment).map_err(refuse_with)?;
     let own = scene.board.lease(id).is_some_and(|lease| lease.holder == scene.actor.agent);
     if !scene.is_arbiter() && !own {
         return Err(refuse_with(Rejection::Forbidden { why: Forbidden::NotYourLease }));

@@ -4,7 +4,7 @@
 //! Not known here: bounds of requests; those are the edge's.
 
 use crate::command::{Failures, Scene};
-use crate::entry::{Entry, Payload};
+use crate::entry::{Entry, Payload, Tombstone};
 use crate::event::Event;
 use crate::ids::{EntryId, Revision, Version};
 use crate::rejection::Rejection;
@@ -15,12 +15,17 @@ pub(crate) const VALUE_BYTES_LARGE: u64 = 32 * 1_024;
 /// A tombstone may make room once it is this old: no client still retries against it.
 pub(crate) const TOMBSTONE_MS_MIN: u64 = 60 * 60 * 1_000;
 
+/// Tombstones that one commit collects, about: those of one revision go together.
+const COLLECTED_PER_COMMIT: usize = 1_000;
+
 /// What the earlier items of a transaction add.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default)]
 pub(crate) struct Growth {
-    pub(crate) entries: u64,
-    pub(crate) bytes: i64,
-    pub(crate) state_bytes: i64,
+    entries: u64,
+    bytes: i64,
+    state_bytes: i64,
+    /// Deletions of keys that are written again. They keep their places, unless their tombstones are collected.
+    revived: Vec<Revision>,
 }
 
 impl Growth {
@@ -45,13 +50,14 @@ impl Growth {
         if blueprint.is_prompt_visible(&id.zone) {
             self.state_bytes += delta;
         }
-        // A key that was deleted keeps its place; writing it again takes no other.
-        if entry.is_none() && board.tombstone(id).is_none() {
-            self.entries += 1;
-        }
-        let places = board.n_places() as u64 + self.entries - collectable(scene).map_or(0, |found| found.places);
-        if entry.is_none() && places > limits.entries_max {
-            failures.add(Rejection::LimitReached { limit: "entries_max", max: limits.entries_max });
+        if entry.is_none() {
+            match board.tombstone(id) {
+                Some(tombstone) => self.revived.push(tombstone.revision),
+                None => self.entries += 1,
+            }
+            if !self.finds_room(scene) {
+                failures.add(Rejection::LimitReached { limit: "entries_max", max: limits.entries_max });
+            }
         }
         if delta > 0 && signed(board.bytes()) + self.bytes > signed(limits.board_bytes_max) {
             failures.add(Rejection::LimitReached { limit: "board_bytes_max", max: limits.board_bytes_max });
@@ -64,32 +70,50 @@ impl Growth {
         }
     }
 
+    /// Places that are missing before anything is collected.
+    fn overflow(&self, scene: &Scene<'_>) -> u64 {
+        let places = scene.board.n_places() as u64 + self.entries;
+        places.saturating_sub(scene.board.blueprint().limits.entries_max)
+    }
+
+    fn finds_room(&self, scene: &Scene<'_>) -> bool {
+        let overflow = self.overflow(scene);
+        overflow == 0 || self.collectable(scene).is_some_and(|found| found.places >= overflow)
+    }
+
     /// The event that must come first, where the new entries find room only by collecting tombstones.
     pub(crate) fn collection(&self, scene: &Scene<'_>) -> Option<Event> {
-        let limits = &scene.board.blueprint().limits;
-        if self.entries == 0 || scene.board.n_places() as u64 + self.entries <= limits.entries_max {
+        if self.overflow(scene) == 0 {
             return None;
         }
-        let found = collectable(scene)?;
+        let found = self.collectable(scene)?;
         Some(Event::TombstonesCollected { through: found.through, floor: Version(scene.board.revision().0) })
+    }
+
+    /// The oldest tombstones that are old enough to go.
+    fn collectable(&self, scene: &Scene<'_>) -> Option<Collectable> {
+        let is_old = |tombstone: &Tombstone| tombstone.deleted.plus_ms(TOMBSTONE_MS_MIN) <= scene.ctx.now;
+        let mut found: Option<Collectable> = None;
+        let mut collected = 0;
+        for (revision, _) in scene.board.tombstones_by_age().take_while(|(_, tombstone)| is_old(tombstone)) {
+            let follows = found.as_ref().is_none_or(|found| found.through != revision);
+            if follows && collected >= COLLECTED_PER_COMMIT {
+                break;
+            }
+            collected += 1;
+            found = Some(Collectable { places: 0, through: revision });
+        }
+        let mut found = found?;
+        // A key that is written in this commit takes back the place that its tombstone gave.
+        let taken_back = self.revived.iter().filter(|revision| **revision <= found.through).count();
+        found.places = collected.saturating_sub(taken_back) as u64;
+        Some(found)
     }
 }
 
 struct Collectable {
     places: u64,
     through: Revision,
-}
-
-/// Tombstones old enough to go, where the board is full.
-fn collectable(scene: &Scene<'_>) -> Option<Collectable> {
-    let board = scene.board;
-    if (board.n_places() as u64) < board.blueprint().limits.entries_max {
-        return None;
-    }
-    let old = board.tombstones().filter(|(_, t)| t.deleted.plus_ms(TOMBSTONE_MS_MIN) <= scene.ctx.now);
-    let through = old.map(|(_, tombstone)| tombstone.revision).max()?;
-    let places = board.tombstones().filter(|(_, tombstone)| tombstone.revision <= through).count() as u64;
-    Some(Collectable { places, through })
 }
 
 fn signed(bytes: u64) -> i64 {

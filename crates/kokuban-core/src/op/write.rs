@@ -158,7 +158,7 @@ fn judge_content(scene: &Scene<'_>, write: &Write, entry: Option<&Entry>, failur
         failures.add_at(format!("/{}", member.name), rejection);
     }
     let current = scene.board.blueprint().schema_version;
-    if let Some(given) = write.schema_version.filter(|given| *given != current && given + 1 != current) {
+    if let Some(given) = write.schema_version.filter(|given| *given != current && given.checked_add(1) != Some(current)) {
         failures.add_at("/schema_version", Rejection::UnknownSchemaVersion { given, current });
     }
     let max = scene.board.blueprint().limits.derived_from_max;
@@ -208,7 +208,7 @@ fn patched(
     let standing = Standing {
         last: entry.map(|entry| (entry.value_version, &entry.value_by)),
         caller: &scene.actor.agent,
-        versioned: !write.conditions.is_none() || scene.board.is_scratch(&write.id.zone),
+        versioned: write.conditions.is_about_what_stands() || scene.board.is_scratch(&write.id.zone),
     };
     let old = entry.and_then(|entry| entry.value.json.as_ref()).map(Json::to_value);
     let reduced = match reduce(old, operations, standing) {

@@ -15,7 +15,7 @@ fn each_flaw_is_reported_at_its_place() {
         (String::new(), json!([]), "", K::WrongType { expected: "an object" }),
         ("/name".into(), json!("no spaces"), "/name", K::InvalidName),
         ("/name".into(), json!(7), "/name", K::WrongType { expected: "a text" }),
-        ("/title".into(), json!(""), "/title", K::OutOfRange { min: 1, max: 256 }),
+        ("/title".into(), json!(""), "/title", K::OutOfRange { min: 1, max: 200 }),
         ("/title".into(), json!("a\u{7}b"), "/title", word(None)),
         ("/zoness".into(), json!({}), "/zoness", unknown("zones")),
         ("/schema-version".into(), json!(1), "/schema-version", unknown("schema_version")),

@@ -1,0 +1,227 @@
+//! The connections under a stream: opening, listening, noticing that one is dead, opening again.
+//!
+//! Invariant: every connection after the first asks for what follows the cursor's position; the pause before it is
+//! random up to what the server's `retry:` asks for, doubled with each failure, so readers do not return in step.
+//! A refusal that no repetition can change ends the stream with that error.
+//! Not known here: what events mean.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::stream::{self, BoxStream};
+use futures::{Stream, StreamExt};
+use http::header;
+use kokuban_core::ids::Position;
+use sse_stream::Sse;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::blocks::{BLOCK_BYTES_MAX, Blocks, blocks};
+use super::cursor::{Cursor, Event};
+use crate::error::Error;
+use crate::retry::{chance, doubled, fraction};
+use crate::transport::{Call, Transport};
+
+/// The server is never silent for longer than 15 s; after three times that the connection is dead.
+const SILENCE_MAX: Duration = Duration::from_secs(45);
+/// The pause before a reconnection where the server named none.
+const RETRY_DEFAULT: Duration = Duration::from_secs(2);
+/// Answers in a row that are no stream of ours before the stream gives up.
+const NONSENSE_MAX: u32 = 3;
+
+type Chunks = BoxStream<'static, io::Result<Bytes>>;
+
+/// Events of one board. Ends only after an error that no repetition can change; dropped, it closes its connection.
+pub struct EventStream {
+    events: BoxStream<'static, Result<Event, Error>>,
+    position: Arc<Mutex<Option<Position>>>,
+}
+
+impl std::fmt::Debug for EventStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventStream").field("position", &self.position()).finish_non_exhaustive()
+    }
+}
+
+impl EventStream {
+    pub(crate) fn new(transport: Transport, target: String, from: Option<Position>) -> Self {
+        let position = Arc::new(Mutex::new(from));
+        let follower = Follower {
+            transport,
+            target,
+            cursor: Cursor::at(from),
+            position: Arc::clone(&position),
+            connection: None,
+            failures: 0,
+            nonsense: 0,
+            ever_connected: false,
+            begun: Instant::now(),
+            ended: false,
+            silence_max: SILENCE_MAX,
+        };
+        Self { events: stream::unfold(follower, Follower::step).boxed(), position }
+    }
+
+    /// Where the stream stands: what `Start::After` takes to go on from here, also in another process.
+    #[must_use]
+    pub fn position(&self) -> Option<Position> {
+        *self.position.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Stream for EventStream {
+    type Item = Result<Event, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.events.poll_next_unpin(context)
+    }
+}
+
+struct Follower {
+    transport: Transport,
+    target: String,
+    cursor: Cursor,
+    position: Arc<Mutex<Option<Position>>>,
+    connection: Option<Blocks<Chunks>>,
+    /// Interruptions since the last block.
+    failures: u32,
+    nonsense: u32,
+    ever_connected: bool,
+    begun: Instant,
+    ended: bool,
+    silence_max: Duration,
+}
+
+/// What one turn of the follower leads to.
+enum Turn {
+    Event(Event),
+    Nothing,
+    Interrupted(Error),
+    End(Error),
+}
+
+impl Follower {
+    async fn step(mut self) -> Option<(Result<Event, Error>, Self)> {
+        if self.ended {
+            return None;
+        }
+        loop {
+            match self.turn().await {
+                Turn::Event(event) => return Some((Ok(event), self)),
+                Turn::Nothing => {}
+                Turn::Interrupted(error) => {
+                    self.connection = None;
+                    self.failures = self.failures.saturating_add(1);
+                    tracing::debug!(failures = self.failures, "stream interrupted: {}", error.kind());
+                    if self.given_up() {
+                        self.ended = true;
+                        return Some((Err(error), self));
+                    }
+                    sleep(self.pause(&error)).await;
+                }
+                Turn::End(error) => {
+                    self.connection = None;
+                    self.ended = true;
+                    return Some((Err(error), self));
+                }
+            }
+        }
+    }
+
+    async fn turn(&mut self) -> Turn {
+        let Some(connection) = &mut self.connection else {
+            return match self.connect().await {
+                Ok(connection) => {
+                    self.connection = Some(connection);
+                    self.ever_connected = true;
+                    Turn::Nothing
+                }
+                Err(error) if error.is_transient() => Turn::Interrupted(error),
+                Err(error) => Turn::End(error),
+            };
+        };
+        match connection.next().await {
+            Some(Ok(block)) => self.take(&block),
+            Some(Err(error)) => self.nonsense_or_interruption(error),
+            None => Turn::Interrupted(Error::Protocol("the stream ended".into())),
+        }
+    }
+
+    fn take(&mut self, block: &Sse) -> Turn {
+        let event = match self.cursor.accept(block) {
+            Ok(event) => event,
+            Err(error) => return self.nonsense(error),
+        };
+        (self.failures, self.nonsense) = (0, 0);
+        *self.position.lock().unwrap_or_else(PoisonError::into_inner) = self.cursor.position();
+        match event {
+            Some(event @ Event::Bye(_)) => {
+                self.connection = None;
+                self.failures = 1;
+                Turn::Event(event)
+            }
+            Some(event) => Turn::Event(event),
+            None => Turn::Nothing,
+        }
+    }
+
+    fn nonsense_or_interruption(&mut self, error: sse_stream::Error) -> Turn {
+        match error {
+            sse_stream::Error::Body(error) => Turn::Interrupted(Error::Protocol(error.to_string())),
+            other => self.nonsense(Error::Protocol(other.to_string())),
+        }
+    }
+
+    /// Once may be a broken intermediary; again and again it is another server.
+    fn nonsense(&mut self, error: Error) -> Turn {
+        self.nonsense += 1;
+        if self.nonsense >= NONSENSE_MAX { Turn::End(error) } else { Turn::Interrupted(error) }
+    }
+
+    async fn connect(&self) -> Result<Blocks<Chunks>, Error> {
+        let mut call = Call::read(self.target.clone()).header("accept", "text/event-stream")?;
+        if let Some(position) = self.cursor.position() {
+            call = call.header("last-event-id", &position.to_string())?;
+        }
+        let bound = self.transport.attempt_timeout;
+        let response = timeout(bound, self.transport.open(&call)).await.unwrap_or(Err(Error::Timeout(bound)))?;
+        if !response.status().is_success() {
+            let problem = timeout(bound, Transport::problem(response)).await;
+            return Err(problem.unwrap_or(Error::Timeout(bound)));
+        }
+        let content_type = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        if !content_type.is_some_and(|value| value.starts_with("text/event-stream")) {
+            return Err(Error::Protocol("the answer is no event stream".into()));
+        }
+        let body = response.bytes_stream().map(|chunk| chunk.map_err(io::Error::other)).boxed();
+        Ok(blocks(alive(body, self.silence_max), BLOCK_BYTES_MAX))
+    }
+
+    fn given_up(&self) -> bool {
+        let policy = &self.transport.retry;
+        let spent = self.failures >= policy.attempts_max || self.begun.elapsed() >= policy.total;
+        !self.ever_connected && spent
+    }
+
+    fn pause(&self, error: &Error) -> Duration {
+        let base = self.cursor.retry_ms().map_or(RETRY_DEFAULT, Duration::from_millis);
+        let bound = doubled(base, self.failures.saturating_sub(1), Duration::from_secs(30));
+        error.retry_after().unwrap_or_default() + fraction(bound.min(self.transport.retry.cap), chance())
+    }
+}
+
+/// `chunks`, with an error where nothing arrives for `silence_max`.
+fn alive(chunks: Chunks, silence_max: Duration) -> Chunks {
+    let next = move |state: Option<Chunks>| async move {
+        let mut chunks = state?;
+        match timeout(silence_max, chunks.next()).await {
+            Ok(Some(chunk)) => Some((chunk, Some(chunks))),
+            Ok(None) => None,
+            Err(_) => Some((Err(io::Error::new(io::ErrorKind::TimedOut, "the stream fell silent")), None)),
+        }
+    };
+    stream::unfold(Some(chunks), next).boxed()
+}

@@ -1,0 +1,73 @@
+//! Time: read once from the wall at start, then only counted.
+//!
+//! Invariant: board time never goes backwards, whatever the wall clock does while the server runs.
+//! Not known here: what runs out when.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use kokuban_core::ids::{BoardTime, Timestamp};
+use tokio::time::Instant;
+
+/// The clock of the process.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    start: Instant,
+    start_ms: u64,
+}
+
+impl Clock {
+    /// Reads the wall clock, for the only time that matters.
+    #[must_use]
+    pub fn start() -> Self {
+        Self { start: Instant::now(), start_ms: wall_ms() }
+    }
+
+    /// Milliseconds of the wall clock at start, plus the time since.
+    #[must_use]
+    pub fn process_time(&self) -> BoardTime {
+        let elapsed = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        BoardTime(self.start_ms.saturating_add(elapsed))
+    }
+
+    /// The moment at which `process_time` will be `time`.
+    #[must_use]
+    pub fn instant_of(&self, time: BoardTime) -> Instant {
+        self.start + std::time::Duration::from_millis(time.0.saturating_sub(self.start_ms))
+    }
+
+    /// Wall time as it is now: recorded for people, never decided upon.
+    #[must_use]
+    pub fn wall(&self) -> Timestamp {
+        Timestamp(i64::try_from(wall_ms()).unwrap_or(i64::MAX))
+    }
+}
+
+fn wall_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The clock of one board: ahead of the process where the wall clock was set back between two starts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BoardClock {
+    clock: Clock,
+    ahead_ms: u64,
+}
+
+impl BoardClock {
+    pub(crate) fn new(clock: Clock, last_commit: BoardTime) -> Self {
+        Self { clock, ahead_ms: clock.process_time().ms_until(last_commit) }
+    }
+
+    pub(crate) fn now(&self) -> BoardTime {
+        self.clock.process_time().plus_ms(self.ahead_ms)
+    }
+
+    pub(crate) fn wall(&self) -> Timestamp {
+        self.clock.wall()
+    }
+
+    pub(crate) fn instant_of(&self, time: BoardTime) -> Instant {
+        self.clock.instant_of(BoardTime(time.0.saturating_sub(self.ahead_ms)))
+    }
+}

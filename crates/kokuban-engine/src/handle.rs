@@ -1,0 +1,226 @@
+//! One loaded board: its published state, its mailbox, and whether it is set aside.
+//!
+//! Invariant: the mailbox is bounded, in requests and in bytes; a sequencer task exists only while there is something
+//! to do. Bound of a mailbox: 1,024 requests.
+//! Not known here: how a batch is decided.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use kokuban_core::board::Board;
+use kokuban_core::ids::{BoardName, BoardTime, ChainHash, Revision};
+use tokio::sync::{Notify, oneshot, watch};
+use tokio::time::Instant;
+
+use crate::answer::{Answer, Error, Request};
+use crate::clock::BoardClock;
+use crate::engine::Shared;
+use crate::load::Found;
+use crate::published::Published;
+use crate::sequencer;
+
+/// Why a board takes no writes, and where its records are damaged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quarantine {
+    pub revision: Option<Revision>,
+    pub detail: String,
+}
+
+/// A loaded board.
+#[derive(Debug)]
+pub struct BoardHandle {
+    pub(crate) name: BoardName,
+    pub(crate) clock: BoardClock,
+    pub(crate) published: watch::Sender<Arc<Published>>,
+    pub(crate) inbox: Mutex<Inbox>,
+    /// Wakes the sequencer, where one runs.
+    pub(crate) mail: Notify,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) quarantine: OnceLock<Quarantine>,
+    pub(crate) log: Mutex<LogExtent>,
+}
+
+/// What is known of the stored log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogExtent {
+    pub(crate) oldest: Revision,
+    pub(crate) snapshot: Revision,
+    /// Bytes of records since the snapshot.
+    pub(crate) tail_bytes: usize,
+    pub(crate) snapshotting: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    pub(crate) queue: VecDeque<Pending>,
+    pub(crate) running: bool,
+    pub(crate) closing: bool,
+    pub(crate) last_use: Option<Instant>,
+}
+
+/// A request and whoever waits for the answer.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) request: Task,
+    pub(crate) reply: oneshot::Sender<Result<Answer, Error>>,
+    /// Until when a claim or lease may wait.
+    pub(crate) patience: Instant,
+    /// How often it was decided again after another server wrote.
+    pub(crate) tries: u32,
+}
+
+#[derive(Debug)]
+pub(crate) enum Task {
+    Ask(Box<Request>),
+    /// The server started with a lease live on this board.
+    Resume,
+}
+
+impl BoardHandle {
+    pub(crate) fn new(name: BoardName, found: Found, shared: Arc<Shared>) -> Arc<Self> {
+        let clock = BoardClock::new(shared.clock, found.board.time());
+        let quarantine = OnceLock::new();
+        if let Some(damage) = found.damage {
+            let _ = quarantine.set(damage);
+        }
+        let log = LogExtent {
+            oldest: found.oldest,
+            snapshot: found.snapshot,
+            tail_bytes: found.tail_bytes,
+            snapshotting: false,
+        };
+        let (published, _) = watch::channel(Arc::new(Published::new(found.board, found.chain)));
+        let inbox = Inbox { last_use: Some(Instant::now()), ..Inbox::default() };
+        Arc::new(Self {
+            name,
+            clock,
+            published,
+            inbox: Mutex::new(inbox),
+            mail: Notify::new(),
+            shared,
+            quarantine,
+            log: Mutex::new(log),
+        })
+    }
+
+    #[must_use]
+    pub fn name(&self) -> &BoardName {
+        &self.name
+    }
+
+    /// The newest durable state.
+    #[must_use]
+    pub fn published(&self) -> Arc<Published> {
+        Arc::clone(&self.published.borrow())
+    }
+
+    /// Board time now: what is live is judged by it.
+    #[must_use]
+    pub fn now(&self) -> BoardTime {
+        self.clock.now().max(self.published.borrow().board.time())
+    }
+
+    #[must_use]
+    pub fn quarantine(&self) -> Option<&Quarantine> {
+        self.quarantine.get()
+    }
+
+    /// The oldest position from which a stream can go on: the commit after it is still there.
+    #[must_use]
+    pub fn oldest(&self) -> Revision {
+        Revision(self.extent().oldest.0.saturating_sub(1))
+    }
+
+    pub(crate) fn extent(&self) -> MutexGuard<'_, LogExtent> {
+        self.log.lock().expect("no code panics while it holds the extent of the log")
+    }
+
+    pub(crate) fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().expect("no code panics while it holds the mailbox")
+    }
+
+    /// Waits until a state satisfies `test`, or until `deadline`. The state at the end is returned in both cases.
+    pub async fn wait_until(&self, deadline: Instant, mut test: impl FnMut(&Published) -> bool) -> Arc<Published> {
+        let mut changes = self.published.subscribe();
+        let wait = async {
+            match changes.wait_for(|published| test(published)).await {
+                Ok(found) => Arc::clone(&found),
+                Err(_) => self.published(),
+            }
+        };
+        match tokio::time::timeout_at(deadline, wait).await {
+            Ok(found) => found,
+            Err(_) => self.published(),
+        }
+    }
+
+    /// Hands a request over and waits for its answer.
+    ///
+    /// # Errors
+    /// Everything that can happen to a request; what is refused or not recorded changed nothing.
+    pub async fn submit(self: &Arc<Self>, request: Request) -> Result<Answer, Error> {
+        self.may_decide()?;
+        let patience = Instant::now() + request.wait;
+        let (reply, answer) = oneshot::channel();
+        self.post(Pending { request: Task::Ask(Box::new(request)), reply, patience, tries: 0 })?;
+        answer.await.unwrap_or(Err(Error::OutcomeUnknown))
+    }
+
+    /// Lets the server's start count for the leases of this board.
+    pub(crate) async fn resume(self: &Arc<Self>) -> Result<Answer, Error> {
+        self.may_decide()?;
+        let (reply, answer) = oneshot::channel();
+        self.post(Pending { request: Task::Resume, reply, patience: Instant::now(), tries: 0 })?;
+        answer.await.unwrap_or(Err(Error::OutcomeUnknown))
+    }
+
+    fn may_decide(&self) -> Result<(), Error> {
+        match self.quarantine() {
+            Some(damage) => {
+                Err(Error::Quarantined { revision: damage.revision, detail: damage.detail.clone() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn post(self: &Arc<Self>, pending: Pending) -> Result<(), Error> {
+        let mut inbox = self.inbox();
+        if inbox.closing {
+            return Err(Error::Closing);
+        }
+        if inbox.queue.len() >= self.shared.options.mailbox_requests_max {
+            return Err(Error::Overloaded);
+        }
+        inbox.queue.push_back(pending);
+        inbox.last_use = Some(Instant::now());
+        if inbox.running {
+            drop(inbox);
+            self.mail.notify_one();
+        } else {
+            inbox.running = true;
+            drop(inbox);
+            tokio::spawn(sequencer::run(Arc::clone(self)));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn publish(&self, board: Board, chain: ChainHash, commits: &[Arc<crate::logged::Logged>]) {
+        self.published.send_modify(|published| *published = Arc::new(published.after(board, chain, commits)));
+    }
+
+    /// Whether nothing would be lost if the board left memory now.
+    pub(crate) fn is_idle_since(&self, limit: Instant) -> bool {
+        let inbox = self.inbox();
+        !inbox.running
+            && inbox.queue.is_empty()
+            && inbox.last_use.is_none_or(|used| used < limit)
+            && self.published.receiver_count() == 0
+            && !self.extent().snapshotting
+            && self.published.borrow().board.next_deadline().is_none()
+    }
+
+    /// Marks the board as used, so that it stays loaded while it is read.
+    pub(crate) fn touch(&self) {
+        self.inbox().last_use = Some(Instant::now());
+    }
+}

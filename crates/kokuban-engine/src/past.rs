@@ -1,0 +1,139 @@
+//! Reading what a board was: single commits, pages of its history, its state at an earlier revision.
+//!
+//! Invariant: reading the past never holds up a board, and only shows what is durable. Work is bounded per call:
+//! pages by count and bytes, folds by how many may run at once.
+//! Not known here: what a caller may see.
+
+use std::sync::Arc;
+
+use kokuban_core::board::Board;
+use kokuban_core::ids::{ChainHash, Revision};
+use kokuban_core::record;
+use kokuban_journal::{ReadLimit, Record};
+
+use crate::handle::BoardHandle;
+use crate::logged::Logged;
+
+/// Records read at a time while folding.
+const FOLD_PAGE: usize = 1_000;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PastError {
+    #[error("the history no longer reaches back so far")]
+    Compacted,
+    #[error("the revision is not there yet")]
+    Future,
+    #[error("the storage cannot be read now")]
+    Unavailable,
+    #[error("revision {revision}: {detail}")]
+    Damaged { revision: Revision, detail: String },
+}
+
+/// Commits, newest first.
+#[derive(Debug, Clone)]
+pub struct HistoryPage {
+    pub commits: Vec<Arc<Logged>>,
+    /// Nothing older is kept.
+    pub end: bool,
+}
+
+impl BoardHandle {
+    /// Commits before `before`, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// The journal cannot be read, or a record is damaged.
+    pub async fn history(&self, before: Revision, limit: usize) -> Result<HistoryPage, PastError> {
+        // What is stored ahead of the published state is not durable for anybody yet.
+        let before = before.min(self.published().board.revision().next());
+        let records = self.shared.journal.read_back(self.name.clone(), before, ReadLimit::records(limit)).await;
+        let records = records.map_err(|error| unavailable(self, &error))?;
+        let end = records.last().is_none_or(|oldest| oldest.revision <= self.extent().oldest);
+        Ok(HistoryPage { commits: decoded(records)?, end })
+    }
+
+    /// The board as it was right after `revision`.
+    ///
+    /// # Errors
+    /// The revision lies ahead, or before what is kept.
+    pub async fn at(&self, revision: Revision) -> Result<Board, PastError> {
+        let published = self.published();
+        if revision == published.board.revision() {
+            return Ok(published.board.clone());
+        }
+        if revision > published.board.revision() {
+            return Err(PastError::Future);
+        }
+        if self.extent().oldest > Revision(1) {
+            return Err(PastError::Compacted);
+        }
+        let _turn = self.shared.folds.acquire().await.map_err(|_| PastError::Unavailable)?;
+        let mut board = Board::absent(self.name.clone());
+        let mut chain = ChainHash::GENESIS;
+        while board.revision() < revision {
+            let read = self.shared.journal.read(self.name.clone(), board.revision(), ReadLimit::records(FOLD_PAGE));
+            let records = read.await.map_err(|error| unavailable(self, &error))?;
+            if records.is_empty() {
+                return Err(PastError::Unavailable);
+            }
+            (board, chain) = tokio::task::spawn_blocking(move || fold(board, chain, &records, revision))
+                .await
+                .map_err(|_| PastError::Unavailable)??;
+        }
+        Ok(board)
+    }
+}
+
+fn fold(
+    mut board: Board,
+    mut chain: ChainHash,
+    records: &[Record],
+    until: Revision,
+) -> Result<(Board, ChainHash), PastError> {
+    for stored in records.iter().take_while(|stored| stored.revision <= until) {
+        let damaged = |detail: String| PastError::Damaged { revision: stored.revision, detail };
+        let commit = record::decode_commit(&stored.body, chain, stored.chain).map_err(|d| damaged(d.to_string()))?;
+        board.apply(&commit).map_err(|error| damaged(error.to_string()))?;
+        chain = stored.chain;
+    }
+    Ok((board, chain))
+}
+
+/// Commits after `after`, oldest first.
+pub(crate) async fn commits_after(
+    handle: &BoardHandle,
+    after: Revision,
+    limit: usize,
+) -> Result<Vec<Arc<Logged>>, PastError> {
+    let head = handle.published().board.revision();
+    let read = handle.shared.journal.read(handle.name.clone(), after, ReadLimit::records(limit)).await;
+    let mut records = read.map_err(|error| unavailable(handle, &error))?;
+    records.retain(|stored| stored.revision <= head);
+    decoded(records)
+}
+
+/// One commit, from the tail or the journal.
+pub(crate) async fn commit_at(handle: &BoardHandle, revision: Revision) -> Result<Arc<Logged>, PastError> {
+    if let Some(logged) = handle.published().commit(revision) {
+        return Ok(Arc::clone(logged));
+    }
+    let before = Revision(revision.0.saturating_sub(1));
+    let found = commits_after(handle, before, 1).await?.into_iter().next();
+    found.filter(|logged| logged.revision() == revision).ok_or(PastError::Compacted)
+}
+
+/// Decodes records by themselves: heads and values are checked, the chain between them is not known here.
+fn decoded(records: Vec<Record>) -> Result<Vec<Arc<Logged>>, PastError> {
+    records
+        .into_iter()
+        .map(|stored| {
+            let decoded = record::decode(&stored.body)
+                .map_err(|damage| PastError::Damaged { revision: stored.revision, detail: damage.to_string() })?;
+            Ok(Logged::new(decoded.content, stored.chain, stored.body.len()))
+        })
+        .collect()
+}
+
+fn unavailable(handle: &BoardHandle, error: &kokuban_journal::Error) -> PastError {
+    tracing::warn!(board = %handle.name, %error, "the journal cannot be read");
+    PastError::Unavailable
+}

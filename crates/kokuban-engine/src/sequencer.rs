@@ -1,0 +1,172 @@
+//! The write path of one board: take a batch, decide it, make it durable, publish it, answer it.
+//!
+//! Invariants: decisions see every decision before them; the next batch is decided while the last one syncs, but
+//! nothing of it is seen or answered before its own append is durable, and none before the batch in front of it.
+//! When an append fails, everything decided on top of it is decided again on the published board.
+//! Not known here: rules, HTTP. `batch` decides, `settle` ends an append.
+
+mod batch;
+mod replay;
+mod settle;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use kokuban_core::board::Board;
+use kokuban_core::ids::ChainHash;
+use kokuban_journal::Outcome;
+use tokio::time::Instant;
+
+use self::batch::Batch;
+use crate::answer::Error;
+use crate::handle::{BoardHandle, Pending};
+
+/// Batches decided and not yet durable: one that syncs, and one that will sync next.
+const IN_FLIGHT_MAX: usize = 2;
+
+/// The task of one board.
+struct Sequencer {
+    handle: Arc<BoardHandle>,
+    /// The published board and everything in flight on top of it.
+    work: Board,
+    chain: ChainHash,
+    in_flight: VecDeque<InFlight>,
+    /// Claims and leases that wait for their turn, first come first served.
+    waiting: VecDeque<Pending>,
+    /// What waits may have become possible.
+    retry_waiting: bool,
+    /// After a failure of the storage, deadlines rest until then.
+    rest_until: Instant,
+}
+
+/// A decided batch and the append that makes it durable.
+struct InFlight {
+    batch: Batch,
+    outcome: BoxFuture<'static, Outcome>,
+}
+
+/// Runs until there is nothing to do.
+pub(crate) async fn run(handle: Arc<BoardHandle>) {
+    let published = handle.published();
+    let mut sequencer = Sequencer {
+        work: published.board.clone(),
+        chain: published.chain,
+        handle,
+        in_flight: VecDeque::new(),
+        waiting: VecDeque::new(),
+        retry_waiting: false,
+        rest_until: Instant::now(),
+    };
+    drop(published);
+    while sequencer.step().await {}
+}
+
+impl Sequencer {
+    /// One round. False when the task may end.
+    async fn step(&mut self) -> bool {
+        if self.handle.quarantine().is_some() {
+            self.abandon();
+            return false;
+        }
+        if self.in_flight.len() < IN_FLIGHT_MAX {
+            let requests = self.take_requests();
+            if !requests.is_empty() || self.has_due_work() {
+                self.decide(requests);
+            }
+        }
+        if self.in_flight.is_empty() {
+            return self.sleep_or_end().await;
+        }
+        let handle = Arc::clone(&self.handle);
+        let room = self.in_flight.len() < IN_FLIGHT_MAX;
+        let front = self.in_flight.front_mut().expect("just seen not to be empty");
+        tokio::select! {
+            biased;
+            outcome = &mut front.outcome => self.settle(outcome).await,
+            () = handle.mail.notified(), if room => {}
+        }
+        true
+    }
+
+    /// Everything that waits, up to the bounds of a batch. Callers who gave up are left out.
+    fn take_requests(&mut self) -> Vec<Pending> {
+        let mut inbox = self.handle.inbox();
+        if inbox.closing {
+            self.waiting.drain(..).for_each(|pending| refuse_closing(pending));
+        }
+        let count = inbox.queue.len().min(self.handle.shared.options.batch_requests_max);
+        inbox.queue.drain(..count).filter(|pending| !pending.reply.is_closed()).collect()
+    }
+
+    fn has_due_work(&mut self) -> bool {
+        let now = self.handle.clock.now();
+        let rested = self.rest_until <= Instant::now();
+        let overdue = rested && self.work.next_deadline().is_some_and(|deadline| deadline <= now);
+        let impatient = self.waiting.iter().any(|pending| pending.patience <= Instant::now());
+        overdue || impatient || (self.retry_waiting && !self.waiting.is_empty())
+    }
+
+    fn decide(&mut self, requests: Vec<Pending>) {
+        let batch = Batch::decide(self, requests);
+        if batch.is_empty() {
+            return;
+        }
+        let outcome = match batch.append(&self.handle.name) {
+            Some(append) => self
+                .handle
+                .shared
+                .journal
+                .append(vec![append])
+                .map(|outcomes| outcomes.into_iter().next().unwrap_or(Outcome::Unknown))
+                .boxed(),
+            // Nothing to make durable, but answers wait for the batches in front of this one.
+            None => futures::future::ready(Outcome::Appended(batch.head())).boxed(),
+        };
+        self.in_flight.push_back(InFlight { batch, outcome });
+    }
+
+    /// Nothing is in flight: wait for mail, a deadline or a patience that ends, or end the task.
+    async fn sleep_or_end(&mut self) -> bool {
+        let deadline = self.work.next_deadline().map(|deadline| self.handle.clock.instant_of(deadline).max(self.rest_until));
+        let patience = self.waiting.iter().map(|pending| pending.patience).min();
+        let wake = deadline.into_iter().chain(patience).min();
+        {
+            let mut inbox = self.handle.inbox();
+            if !inbox.queue.is_empty() {
+                return true;
+            }
+            if wake.is_none() || inbox.closing {
+                self.waiting.drain(..).for_each(refuse_closing);
+                inbox.running = false;
+                inbox.last_use = Some(Instant::now());
+                drop(inbox);
+                self.handle.shared.idle.notify_waiters();
+                return false;
+            }
+        }
+        let wake = wake.expect("just seen to be there");
+        tokio::select! {
+            () = self.handle.mail.notified() => {}
+            () = tokio::time::sleep_until(wake) => {}
+        }
+        true
+    }
+
+    /// The board was set aside: nobody is left waiting.
+    fn abandon(&mut self) {
+        let requeued: Vec<_> = self.in_flight.drain(..).flat_map(|in_flight| in_flight.batch.into_requests()).collect();
+        let mut inbox = self.handle.inbox();
+        inbox.running = false;
+        for pending in requeued.into_iter().chain(self.waiting.drain(..)).chain(inbox.queue.drain(..)) {
+            let _ = pending.reply.send(Err(Error::OutcomeUnknown));
+        }
+        drop(inbox);
+        self.handle.shared.idle.notify_waiters();
+    }
+}
+
+fn refuse_closing(pending: Pending) {
+    let _ = pending.reply.send(Err(Error::Closing));
+}

@@ -1,0 +1,257 @@
+//! A journal that fails on command, so that its callers are tested for what storage can do to them.
+//!
+//! Invariant: with nothing planned it behaves as the journal inside; each planned fault hits one append call, in
+//! order of the calls, and says of it only what [`Outcome`] promises.
+//! Not known here: which implementation is inside.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, ready};
+use futures::stream::{BoxStream, StreamExt};
+use kokuban_core::ids::{BoardName, Revision};
+use tokio::sync::{broadcast, watch};
+
+use crate::journal::{Caps, Health, Journal, ReadLimit, Stats, Wake};
+use crate::outcome::{Error, Outcome, Refusal, Resolved};
+use crate::record::{Append, BoardInfo, CommitId, Head, Loaded, Record, Rewrite, Snapshot};
+
+/// What happens to one append call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// The group is appended, the answer is [`Outcome::Unknown`].
+    UnknownLanded,
+    /// Nothing is appended, the answer is [`Outcome::Unknown`].
+    UnknownLost,
+    /// Nothing is appended, the answer is a conflict with the newest record.
+    Conflict,
+    /// Nothing is appended, the answer is this refusal.
+    Refused(Refusal),
+}
+
+/// See the module. Clones share the plan.
+#[derive(Debug, Clone)]
+pub struct Faulty {
+    inner: Arc<dyn Journal>,
+    plan: Arc<Plan>,
+}
+
+#[derive(Debug)]
+struct Plan {
+    appends: Mutex<VecDeque<Fault>>,
+    /// Errors of the next calls of `resolve`, and of those that read.
+    resolves: Mutex<VecDeque<Error>>,
+    reads: Mutex<VecDeque<Error>>,
+    /// Whether answers to appends are held back.
+    held: watch::Sender<bool>,
+    /// Append calls so far.
+    calls: watch::Sender<usize>,
+    wakes: broadcast::Sender<Wake>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Faulty {
+    #[must_use]
+    pub fn new(inner: impl Journal) -> Self {
+        Self::over(Arc::new(inner))
+    }
+
+    #[must_use]
+    pub fn over(inner: Arc<dyn Journal>) -> Self {
+        let plan = Plan {
+            appends: Mutex::default(),
+            resolves: Mutex::default(),
+            reads: Mutex::default(),
+            held: watch::Sender::new(false),
+            calls: watch::Sender::new(0),
+            wakes: broadcast::Sender::new(64),
+        };
+        Self { inner, plan: Arc::new(plan) }
+    }
+
+    /// The journal inside, for what another server would write.
+    #[must_use]
+    pub fn inner(&self) -> &Arc<dyn Journal> {
+        &self.inner
+    }
+
+    /// Plans a fault for an append call to come.
+    pub fn next_append(&self, fault: Fault) {
+        lock(&self.plan.appends).push_back(fault);
+    }
+
+    /// Plans an error for a call of `resolve` to come.
+    pub fn next_resolve(&self, error: Error) {
+        lock(&self.plan.resolves).push_back(error);
+    }
+
+    /// Plans an error for a call of `load`, `read` or `read_back` to come.
+    pub fn next_read(&self, error: Error) {
+        lock(&self.plan.reads).push_back(error);
+    }
+
+    /// Faults of appends that no call has met yet.
+    #[must_use]
+    pub fn planned(&self) -> usize {
+        lock(&self.plan.appends).len()
+    }
+
+    /// From now on no append is answered, as if its sync took forever.
+    pub fn hold(&self) {
+        self.plan.held.send_replace(true);
+    }
+
+    /// Lets the held answers go.
+    pub fn release(&self) {
+        self.plan.held.send_replace(false);
+    }
+
+    /// Waits until there were `n` append calls since the start, held ones included.
+    pub async fn n_appends(&self, n: usize) {
+        let mut calls = self.plan.calls.subscribe();
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = calls.wait_for(|seen| *seen >= n).await;
+    }
+
+    /// Sends a hint to everybody who listens.
+    pub fn wake(&self, wake: Wake) {
+        // Nobody may be listening.
+        let _ = self.plan.wakes.send(wake);
+    }
+
+    fn planned_read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce() -> BoxFuture<'static, Result<T, Error>>,
+    ) -> BoxFuture<'static, Result<T, Error>> {
+        match lock(&self.plan.reads).pop_front() {
+            Some(error) => ready(Err(error)).boxed(),
+            None => read(),
+        }
+    }
+}
+
+/// A conflict with what is stored, without appending.
+async fn conflicts(inner: Arc<dyn Journal>, boards: Vec<BoardName>) -> Vec<Outcome> {
+    let mut outcomes = Vec::with_capacity(boards.len());
+    for board in boards {
+        outcomes.push(match inner.info(board).await {
+            Ok(info) => Outcome::Conflict(info.map(|info| info.head)),
+            Err(error) => Outcome::Refused(Refusal::Io { detail: error.to_string() }),
+        });
+    }
+    outcomes
+}
+
+impl Journal for Faulty {
+    fn append(&self, group: Vec<Append>) -> BoxFuture<'static, Vec<Outcome>> {
+        let n = group.len();
+        let fault = lock(&self.plan.appends).pop_front();
+        let answer = match fault {
+            None => self.inner.append(group),
+            Some(Fault::UnknownLanded) => {
+                self.inner.append(group).map(move |_| (0..n).map(|_| Outcome::Unknown).collect()).boxed()
+            }
+            Some(Fault::UnknownLost) => ready((0..n).map(|_| Outcome::Unknown).collect()).boxed(),
+            Some(Fault::Refused(refusal)) => {
+                ready((0..n).map(|_| Outcome::Refused(refusal.clone())).collect()).boxed()
+            }
+            Some(Fault::Conflict) => {
+                conflicts(self.inner.clone(), group.into_iter().map(|item| item.board).collect()).boxed()
+            }
+        };
+        self.plan.calls.send_modify(|calls| *calls += 1);
+        let mut held = self.plan.held.subscribe();
+        async move {
+            let outcomes = answer.await;
+            // An error means that the journal is gone, and with it who could release.
+            let _ = held.wait_for(|held| !*held).await;
+            outcomes
+        }
+        .boxed()
+    }
+
+    fn resolve(
+        &self,
+        board: BoardName,
+        expected: Option<Head>,
+        commit_id: CommitId,
+    ) -> BoxFuture<'static, Result<Resolved, Error>> {
+        match lock(&self.plan.resolves).pop_front() {
+            Some(error) => ready(Err(error)).boxed(),
+            None => self.inner.resolve(board, expected, commit_id),
+        }
+    }
+
+    fn load(&self, board: BoardName) -> BoxFuture<'static, Result<Option<Loaded>, Error>> {
+        self.planned_read(|| self.inner.load(board))
+    }
+
+    fn read(
+        &self,
+        board: BoardName,
+        after: Revision,
+        limit: ReadLimit,
+    ) -> BoxFuture<'static, Result<Vec<Record>, Error>> {
+        self.planned_read(|| self.inner.read(board, after, limit))
+    }
+
+    fn read_back(
+        &self,
+        board: BoardName,
+        before: Revision,
+        limit: ReadLimit,
+    ) -> BoxFuture<'static, Result<Vec<Record>, Error>> {
+        self.planned_read(|| self.inner.read_back(board, before, limit))
+    }
+
+    fn info(&self, board: BoardName) -> BoxFuture<'static, Result<Option<BoardInfo>, Error>> {
+        self.inner.info(board)
+    }
+
+    fn list(&self, after: Option<BoardName>, limit: usize) -> BoxFuture<'static, Result<Vec<BoardInfo>, Error>> {
+        self.inner.list(after, limit)
+    }
+
+    fn put_snapshot(&self, board: BoardName, snapshot: Snapshot) -> BoxFuture<'static, Result<(), Error>> {
+        self.inner.put_snapshot(board, snapshot)
+    }
+
+    fn prune(&self, board: BoardName, below: Revision) -> BoxFuture<'static, Result<u64, Error>> {
+        self.inner.prune(board, below)
+    }
+
+    fn rewrite(&self, board: BoardName, rewrites: Vec<Rewrite>) -> BoxFuture<'static, Result<(), Error>> {
+        self.inner.rewrite(board, rewrites)
+    }
+
+    fn wakes(&self) -> BoxStream<'static, Wake> {
+        let planned = futures::stream::unfold(self.plan.wakes.subscribe(), |mut wakes| async {
+            match wakes.recv().await {
+                Ok(wake) => Some((wake, wakes)),
+                Err(broadcast::error::RecvError::Lagged(_)) => Some((Wake::MissedSome, wakes)),
+                Err(broadcast::error::RecvError::Closed) => None,
+            }
+        });
+        futures::stream::select(planned, self.inner.wakes()).boxed()
+    }
+
+    fn caps(&self) -> Caps {
+        self.inner.caps()
+    }
+
+    fn health(&self) -> Health {
+        self.inner.health()
+    }
+
+    fn stats(&self) -> Stats {
+        self.inner.stats()
+    }
+
+    fn close(&self) -> BoxFuture<'static, Result<(), Error>> {
+        self.inner.close()
+    }
+}

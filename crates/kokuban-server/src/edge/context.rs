@@ -1,0 +1,241 @@
+//! What is known of a request besides its bytes: id, trace, place among those in flight, route, caller.
+//!
+//! **Invariant**: the id is made here and never taken from the caller. Nothing of a path, query or body is kept.
+//! Not known here: what the request asks for.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use axum::extract::MatchedPath;
+use http::{HeaderMap, HeaderValue, Method};
+use kokuban_core::ids::AgentName;
+use uuid::Uuid;
+
+/// A UUID of version 7.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RequestId(Uuid);
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
+    }
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl RequestId {
+    #[must_use]
+    pub fn to_header(self) -> HeaderValue {
+        let mut buffer = Uuid::encode_buffer();
+        HeaderValue::from_str(self.0.hyphenated().encode_lower(&mut buffer)).expect("hexadecimal digits and hyphens")
+    }
+}
+
+/// Makes request ids: milliseconds, bits drawn once at the start, and a count. They are names, not secrets,
+/// so none of them costs a draw of its own.
+#[derive(Debug)]
+pub struct RequestIds {
+    start: u64,
+    count: AtomicU64,
+}
+
+impl RequestIds {
+    #[must_use]
+    pub fn new() -> Self {
+        // Without randomness two servers might name two requests alike in one millisecond; nothing depends on it.
+        let start = getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()));
+        Self { start, count: AtomicU64::new(0) }
+    }
+
+    #[must_use]
+    pub fn next(&self) -> RequestId {
+        let ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis());
+        let count = self.count.fetch_add(1, Relaxed);
+        // 48 bits of time, 12 of the start, 30 of the start, 32 of the count; the rest is version and variant.
+        let head = (ms & 0xffff_ffff_ffff) << 16 | 0x7000 | u128::from(self.start >> 52);
+        let tail = 1 << 63 | (self.start & 0x3fff_ffff) << 32 | (count & 0xffff_ffff);
+        RequestId(Uuid::from_u128(head << 64 | u128::from(tail)))
+    }
+}
+
+impl Default for RequestIds {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A valid `traceparent` (W3C Trace Context).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    /// 32 hexadecimal digits.
+    pub trace_id: String,
+    /// 16 hexadecimal digits: the span of the caller.
+    pub parent_id: String,
+    pub sampled: bool,
+}
+
+impl Trace {
+    /// `None` for anything that is not valid, or not there once.
+    #[must_use]
+    pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
+        let mut values = headers.get_all("traceparent").iter();
+        let (Some(value), None) = (values.next(), values.next()) else { return None };
+        let mut parts = value.to_str().ok()?.split('-');
+        let (version, trace_id, parent_id, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        // Version 00 has four parts; a later one may have more.
+        if !is_hex(version, 2) || version == "ff" || (version == "00" && parts.next().is_some()) {
+            return None;
+        }
+        let all_zero = |text: &str| text.bytes().all(|b| b == b'0');
+        if !is_hex(trace_id, 32) || all_zero(trace_id) || !is_hex(parent_id, 16) || all_zero(parent_id) {
+            return None;
+        }
+        if !is_hex(flags, 2) {
+            return None;
+        }
+        let sampled = u8::from_str_radix(flags, 16).is_ok_and(|bits| bits & 1 == 1);
+        Some(Self { trace_id: trace_id.to_owned(), parent_id: parent_id.to_owned(), sampled })
+    }
+}
+
+fn is_hex(text: &str, n_digits: usize) -> bool {
+    text.len() == n_digits && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
+/// Counts the requests that are being worked on.
+#[derive(Debug, Default)]
+pub(super) struct InFlight(AtomicUsize);
+
+impl InFlight {
+    pub(super) fn enter(self: &Arc<Self>) -> Place {
+        self.0.fetch_add(1, Relaxed);
+        Place { of: Arc::clone(self), held: AtomicBool::new(true) }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.load(Relaxed)
+    }
+}
+
+/// A place among the requests in flight, given up once.
+#[derive(Debug)]
+pub(super) struct Place {
+    of: Arc<InFlight>,
+    held: AtomicBool,
+}
+
+impl Place {
+    fn give_up(&self) {
+        if self.held.swap(false, Relaxed) {
+            self.of.0.fetch_sub(1, Relaxed);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.give_up();
+    }
+}
+
+/// One request. In the extensions of the request as `Arc<RequestContext>`.
+#[derive(Debug)]
+pub struct RequestContext {
+    pub id: RequestId,
+    pub trace: Option<Trace>,
+    pub began: Instant,
+    pub(super) method: Method,
+    place: Place,
+    route: OnceLock<MatchedPath>,
+    agent: OnceLock<AgentName>,
+}
+
+impl RequestContext {
+    pub(super) fn new(id: RequestId, method: Method, trace: Option<Trace>, place: Place) -> Self {
+        Self { id, trace, began: Instant::now(), method, place, route: OnceLock::new(), agent: OnceLock::new() }
+    }
+
+    /// The request only waits from now on (long poll, stream), and no longer counts as being worked on.
+    pub fn waits(&self) {
+        self.place.give_up();
+    }
+
+    /// Who calls and by which route, for log and metrics.
+    pub(crate) fn identify(&self, agent: AgentName, route: Option<&MatchedPath>) {
+        let _ = self.agent.set(agent);
+        if let Some(route) = route {
+            let _ = self.route.set(route.clone());
+        }
+    }
+
+    pub(super) fn route(&self) -> Option<&MatchedPath> {
+        self.route.get()
+    }
+
+    pub(super) fn agent(&self) -> Option<&AgentName> {
+        self.agent.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn request_ids_are_of_version_7_and_differ() {
+        let ids = RequestIds::new();
+        let made: Vec<_> = (0..1000).map(|_| ids.next()).collect();
+        for id in &made {
+            assert_eq!((id.0.get_version_num(), id.0.get_variant()), (7, uuid::Variant::RFC4122));
+        }
+        let different: std::collections::HashSet<_> = made.iter().collect();
+        assert_eq!(different.len(), made.len());
+        assert_eq!(made[0].to_header().to_str().unwrap(), made[0].to_string());
+    }
+
+    #[test]
+    fn a_valid_traceparent_is_taken_and_any_other_ignored() {
+        let id = "4bf92f3577b34da6a3ce929d0e0e4736";
+        let read = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append("traceparent", value.parse().unwrap());
+            }
+            Trace::from_headers(&headers)
+        };
+        let good = format!("00-{id}-00f067aa0ba902b7-01");
+        assert_eq!(read(&[&good]).map(|t| (t.trace_id, t.sampled)), Some((id.to_owned(), true)));
+        assert!(read(&[&format!("cc-{id}-00f067aa0ba902b7-00-more")]).is_some(), "a later version may say more");
+        for bad in [
+            "".to_owned(),
+            "nonsense".to_owned(),
+            format!("ff-{id}-00f067aa0ba902b7-01"),
+            format!("00-{}-00f067aa0ba902b7-01", "0".repeat(32)),
+            format!("00-{id}-0000000000000000-01"),
+            format!("00-{}-00f067aa0ba902b7-01", id.to_uppercase()),
+            format!("{good}-more"),
+            format!("00-{id}-00f067aa0ba902b7"),
+        ] {
+            assert_eq!(read(&[&bad]), None, "{bad}");
+        }
+        assert_eq!(read(&[&good, &good]), None);
+        assert_eq!(read(&[]), None);
+    }
+
+    #[test]
+    fn a_request_that_waits_gives_up_its_place_once() {
+        let in_flight = Arc::new(InFlight::default());
+        let context = RequestContext::new(RequestIds::new().next(), Method::GET, None, in_flight.enter());
+        assert_eq!(in_flight.count(), 1);
+        context.waits();
+        context.waits();
+        drop(context);
+        assert_eq!(in_flight.count(), 0);
+    }
+}

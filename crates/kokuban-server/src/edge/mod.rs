@@ -1,0 +1,185 @@
+//! The way in and out of the server: one plain function around the router.
+//!
+//! **Invariants**: the order of contract §3.9 up to the route: framing, Host, Origin, load. Every answer has a
+//! request id, and every refusal, the framework's and a panic's too, is a problem document. It is one function
+//! because stacked middleware costs a boxed future and a clone per layer and request.
+//! Not known here: credentials (`auth`), boards, bodies beyond their bounds. Start at [`Edge::handle`].
+
+mod answer;
+mod body;
+mod checks;
+mod context;
+#[cfg(test)]
+mod tests;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::IntoResponse as _;
+use futures::FutureExt as _;
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use kokuban_api::problem::{ErrorCode, Problem};
+use tower::Service as _;
+
+use crate::accept::{HeadFraming, Serve};
+use crate::config::{Config, LogRequests};
+use crate::error::ApiError;
+use crate::metrics::Metrics;
+
+pub use body::{BodyLimits, BodyNeed, read_body, read_bytes};
+pub use checks::Reach;
+pub use context::{RequestContext, RequestId, RequestIds, Trace};
+
+use answer::Asked;
+use checks::Admitted;
+use context::InFlight;
+
+/// Paths that answer also when the server takes on no more work.
+const ALWAYS_SERVED: [&str; 3] = ["/livez", "/readyz", "/metrics"];
+/// What a caller who is turned away should wait.
+const OVERLOAD_RETRY_MS: u64 = 1000;
+
+/// The router behind its checks. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Edge(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    router: Router,
+    reach: Reach,
+    in_flight: Arc<InFlight>,
+    in_flight_max: usize,
+    ids: RequestIds,
+    metrics: Metrics,
+    log_requests: LogRequests,
+}
+
+impl Edge {
+    #[must_use]
+    pub fn new(router: Router, config: &Config, metrics: Metrics) -> Self {
+        Self(Arc::new(Inner {
+            router,
+            reach: Reach::new(config),
+            in_flight: Arc::default(),
+            in_flight_max: config.limits.requests_in_flight_max,
+            ids: RequestIds::new(),
+            metrics,
+            log_requests: config.log_requests,
+        }))
+    }
+
+    /// Answers one request.
+    pub async fn handle(&self, mut request: Request<Body>, framing: HeadFraming) -> Response<Body> {
+        let inner = &*self.0;
+        let context = Arc::new(RequestContext::new(
+            inner.ids.next(),
+            request.method().clone(),
+            Trace::from_headers(request.headers()),
+            inner.in_flight.enter(),
+        ));
+        let asked = Asked::of(&request);
+        let (response, admitted) = match inner.admit(&request, framing) {
+            Err(problem) => (ApiError::from(problem).into_response(), None),
+            Ok(admitted) if asked.is_for_the_server() => (StatusCode::NO_CONTENT.into_response(), Some(admitted)),
+            Ok(admitted) => {
+                request.extensions_mut().insert(Arc::clone(&context));
+                (inner.route(request, &context).await, Some(admitted))
+            }
+        };
+        let from_origin = admitted.is_some_and(|a| a.from_origin);
+        inner.finish(response, &asked, &context, from_origin, framing)
+    }
+}
+
+impl Serve for Edge {
+    async fn serve(&self, request: Request<Incoming>, framing: HeadFraming) -> Response<Body> {
+        self.handle(request.map(Body::new), framing).await
+    }
+}
+
+impl Inner {
+    fn admit(&self, request: &Request<Body>, framing: HeadFraming) -> Result<Admitted, Problem> {
+        let admitted = self.reach.check(request.uri(), request.headers(), framing)?;
+        // The request itself is counted already.
+        if self.in_flight.count() > self.in_flight_max && !ALWAYS_SERVED.contains(&request.uri().path()) {
+            return Err(Problem::new(ErrorCode::Overloaded, "the server has as many requests in work as it takes on")
+                .with_retry_after_ms(OVERLOAD_RETRY_MS));
+        }
+        Ok(admitted)
+    }
+
+    async fn route(&self, request: Request<Body>, context: &RequestContext) -> Response<Body> {
+        let mut router = self.router.clone();
+        match AssertUnwindSafe(router.call(request)).catch_unwind().await {
+            Ok(Ok(response)) => response,
+            Ok(Err(never)) => match never {},
+            Err(_) => {
+                // The panic hook has written where. What it said may hold a value.
+                tracing::error!(request_id = %context.id, "a handler panicked");
+                ApiError::new(ErrorCode::Internal, "the server made a mistake; report the request id").into_response()
+            }
+        }
+    }
+
+    fn finish(
+        &self,
+        response: Response<Body>,
+        asked: &Asked,
+        context: &RequestContext,
+        from_origin: bool,
+        framing: HeadFraming,
+    ) -> Response<Body> {
+        context.waits();
+        let (mut response, refused) = answer::complete(response, asked, context.id);
+        answer::add_headers(response.headers_mut(), asked, context.id, from_origin, self.reach.has_origins());
+        if framing == HeadFraming::Ambiguous {
+            answer::close_after(response.headers_mut());
+        }
+        let route = context.route().cloned();
+        let seconds = context.began.elapsed().as_secs_f64();
+        self.metrics.request(&context.method, route.as_ref(), asked.fixed(), response.status(), refused, seconds);
+        self.log(&response, asked, context, refused);
+        response
+    }
+
+    /// One line per request, without a query, a body or anything of the caller's but names.
+    fn log(&self, response: &Response<Body>, asked: &Asked, context: &RequestContext, refused: Option<ErrorCode>) {
+        let status = response.status();
+        let wanted = match self.log_requests {
+            LogRequests::All => true,
+            LogRequests::Refused => status.as_u16() >= 400,
+            LogRequests::None => status.is_server_error(),
+        };
+        if !wanted {
+            return;
+        }
+        let route = context.route().map(|r| r.as_str()).or(asked.fixed()).unwrap_or("-");
+        let agent = context.agent().map_or("-", |a| a.as_str());
+        let (method, request_id) = (known_method(&context.method), context.id);
+        let trace_id = context.trace.as_ref().map_or("-", |t| t.trace_id.as_str());
+        let us = u64::try_from(context.began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let (status, code) = (status.as_u16(), refused.map_or("-", ErrorCode::as_str));
+        if status == 500 {
+            tracing::error!(target: "kokuban::request", method, route, status, code, us, %request_id, agent, trace_id);
+        } else {
+            tracing::info!(target: "kokuban::request", method, route, status, code, us, %request_id, agent, trace_id);
+        }
+    }
+}
+
+/// A method's name, or one word for all that a caller may invent.
+pub(crate) fn known_method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::POST => "POST",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "OTHER",
+    }
+}

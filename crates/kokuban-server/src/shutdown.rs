@@ -1,0 +1,127 @@
+//! The one word that stops the server, and everybody who listens for it.
+//!
+//! Invariant: the phase only moves forward: running, stopping, killed.
+//! Not known here: what a stream or a connection does when it hears the word.
+
+use tokio::sync::watch;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    Running,
+    /// Nothing new is begun; what runs may end within the bound.
+    Stopping,
+    /// Everything ends now.
+    Killed,
+}
+
+/// Cheap to clone: the accept loop, every connection and every stream hold one.
+#[derive(Debug, Clone)]
+pub struct Shutdown {
+    phase: watch::Sender<Phase>,
+}
+
+impl Default for Shutdown {
+    fn default() -> Self {
+        Self { phase: watch::Sender::new(Phase::Running) }
+    }
+}
+
+impl Shutdown {
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks for the graceful stop.
+    pub fn begin(&self) {
+        self.advance(Phase::Stopping);
+    }
+
+    /// Asks for the immediate stop.
+    pub fn kill(&self) {
+        self.advance(Phase::Killed);
+    }
+
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        *self.phase.borrow() >= Phase::Stopping
+    }
+
+    /// Resolves when the stop was asked for. A stream says `bye` then.
+    pub async fn stopping(&self) {
+        self.reached(Phase::Stopping).await;
+    }
+
+    /// Resolves when the immediate stop was asked for.
+    pub async fn killed(&self) {
+        self.reached(Phase::Killed).await;
+    }
+
+    fn advance(&self, to: Phase) {
+        self.phase.send_if_modified(|phase| {
+            let forward = to > *phase;
+            if forward {
+                *phase = to;
+            }
+            forward
+        });
+    }
+
+    async fn reached(&self, phase: Phase) {
+        // An error means that the sender is gone, and `self` is one.
+        let _ = self.phase.subscribe().wait_for(|now| *now >= phase).await;
+    }
+
+    /// Turns the first SIGTERM or SIGINT into the graceful stop and the second into the immediate one.
+    /// Runs until then, so it is a task of its own.
+    ///
+    /// # Errors
+    /// The signals cannot be listened to.
+    pub fn on_signals(&self) -> std::io::Result<impl Future<Output = ()> + Send + use<>> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let shutdown = self.clone();
+        Ok(async move {
+            for first in [true, false] {
+                let name = tokio::select! {
+                    _ = terminate.recv() => "SIGTERM",
+                    _ = interrupt.recv() => "SIGINT",
+                };
+                if first {
+                    tracing::info!(signal = name, "stopping; a second signal stops at once");
+                    shutdown.begin();
+                } else {
+                    tracing::warn!(signal = name, "stopping at once");
+                    shutdown.kill();
+                }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stop_is_heard_by_those_who_listen_and_by_those_who_come_later() {
+        let shutdown = Shutdown::new();
+        let listener = shutdown.clone();
+        let task = tokio::spawn(async move { listener.stopping().await });
+        assert!(!shutdown.is_stopping());
+        shutdown.begin();
+        task.await.unwrap();
+        shutdown.stopping().await;
+        assert!(shutdown.is_stopping());
+    }
+
+    #[tokio::test]
+    async fn a_kill_is_also_a_stop_and_is_never_taken_back() {
+        let shutdown = Shutdown::new();
+        shutdown.kill();
+        shutdown.begin();
+        shutdown.stopping().await;
+        shutdown.killed().await;
+    }
+}

@@ -1,0 +1,61 @@
+//! Who calls, from flags and environment: the client that the commands use.
+//!
+//! Invariant: a call always has a name or a credential. Without either the caller is `cli-<user>`, reduced to what
+//! an agent's name may hold; with a credential the name is the credential's, unless one is given.
+
+use std::env;
+
+use kokuban_client::{Board, Client};
+
+use crate::args::ClientArgs;
+use crate::failure::Failure;
+
+const DEFAULT_URL: &str = "http://127.0.0.1:7411";
+
+/// The client that `args` describe.
+pub(crate) fn client(args: &ClientArgs) -> Result<Client, Failure> {
+    let mut builder = Client::builder(args.url.as_deref().unwrap_or(DEFAULT_URL));
+    match (&args.agent, &args.token) {
+        (Some(agent), _) => builder = builder.agent(agent),
+        (None, None) => builder = builder.agent(default_agent()),
+        (None, Some(_)) => {}
+    }
+    if let Some(token) = &args.token {
+        builder = builder.token(token);
+    }
+    Ok(builder.build()?)
+}
+
+/// The board that `args` name.
+pub(crate) fn board(args: &ClientArgs) -> Result<Board, Failure> {
+    let name = args.board.as_deref().ok_or_else(|| {
+        Failure::usage("which board? Give --board NAME, or set KOKUBAN_BOARD; `kokuban board list` shows them.")
+    })?;
+    Ok(client(args)?.board(name)?)
+}
+
+fn default_agent() -> String {
+    let user = env::var("USER").or_else(|_| env::var("LOGNAME")).unwrap_or_default();
+    agent_for(&user)
+}
+
+/// `cli-<user>`, with what a name may not hold left out.
+fn agent_for(user: &str) -> String {
+    let kept: String = user.chars().filter(|c| c.is_ascii_alphanumeric() || "._-".contains(*c)).take(60).collect();
+    if kept.is_empty() { "cli".to_owned() } else { format!("cli-{kept}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use kokuban_core::ids::AgentName;
+
+    use super::*;
+
+    #[test]
+    fn the_default_caller_is_named_after_the_user_within_the_rule_for_agents() {
+        assert_eq!(agent_for("root"), "cli-root");
+        assert_eq!(agent_for("DOMAIN\\jürgen o'x"), "cli-DOMAINjrgenox");
+        assert_eq!(agent_for("林"), "cli");
+        assert!(AgentName::new(&agent_for(&"x".repeat(200))).is_ok());
+    }
+}

@@ -1,0 +1,129 @@
+//! `kokuban check-config FILE…`: is each file a valid server configuration or blueprint, and is a blueprint wise?
+//!
+//! Invariant: every flaw of every file is reported, with its line; questions about a valid blueprint are no failure.
+//! Not known here: what makes a file valid. `kokuban_core::blueprint` and `kokuban_server::config` do.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use kokuban_core::blueprint::{Blueprint, check};
+
+use crate::args::CheckConfigArgs;
+use crate::failure::{Failure, Outcome};
+use crate::output::{print, safe};
+use crate::serve;
+
+/// No file of these kinds is larger.
+const FILE_BYTES_MAX: u64 = 4 << 20;
+
+pub(crate) fn run(args: &CheckConfigArgs) -> Outcome {
+    let mut flawed = 0;
+    for path in &args.files {
+        let report = check_file(path)?;
+        for line in &report.lines {
+            print(&format!("{}: {}", path.display(), safe(line)))?;
+        }
+        flawed += usize::from(report.flawed);
+    }
+    match flawed {
+        0 => Ok(()),
+        n => Err(Failure::Other(anyhow!("{n} of {} files are not valid", args.files.len()))),
+    }
+}
+
+#[derive(Debug, Default)]
+struct Report {
+    lines: Vec<String>,
+    flawed: bool,
+}
+
+impl Report {
+    fn flaws(lines: Vec<String>) -> Self {
+        Self { lines, flawed: true }
+    }
+}
+
+fn check_file(path: &Path) -> Result<Report, Failure> {
+    let unreadable = |e: std::io::Error| Failure::usage(format!("{}: {e}", path.display()));
+    let size = std::fs::metadata(path).map_err(unreadable)?.len();
+    if size > FILE_BYTES_MAX {
+        return Ok(Report::flaws(vec![format!("{size} bytes is too large for a file of this kind")]));
+    }
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Ok(Report::flaws(vec!["is not UTF-8".to_owned()]));
+    };
+    let is_json = path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("json"));
+    Ok(match (is_json, is_blueprint(&text)) {
+        (true, _) => check_json(&text),
+        (false, true) => check_toml(&text),
+        (false, false) => check_server(path),
+    })
+}
+
+/// A blueprint has a name or zones at its top, and a configuration has neither.
+fn is_blueprint(text: &str) -> bool {
+    let at_top = |line: &str| {
+        let line = line.trim_start();
+        let name = line.strip_prefix("name").is_some_and(|rest| rest.trim_start().starts_with('='));
+        name || ["[zones", "[lifecycles", "[slots", "[roles"].iter().any(|head| line.starts_with(head))
+    };
+    // In a file with tables of other names a `name =` may stand below them, so only what comes first counts.
+    let first_table = text.lines().position(|line| line.trim_start().starts_with('['));
+    text.lines().take(first_table.map_or(usize::MAX, |n| n + 1)).any(at_top)
+}
+
+fn check_toml(text: &str) -> Report {
+    match Blueprint::from_toml(text) {
+        Ok(blueprint) => questions(&blueprint),
+        Err(flaws) => Report::flaws(flaws.iter().map(ToString::to_string).collect()),
+    }
+}
+
+fn check_json(text: &str) -> Report {
+    match super::value::parse(text, super::value::Kind::Json, "the file") {
+        Err(refused) => Report::flaws(vec![refused.to_string()]),
+        Ok(value) => match Blueprint::from_value(&value) {
+            Ok(blueprint) => questions(&blueprint),
+            Err(flaws) => Report::flaws(flaws.iter().map(ToString::to_string).collect()),
+        },
+    }
+}
+
+fn questions(blueprint: &Blueprint) -> Report {
+    let mut lines = vec![format!("the blueprint `{}` is valid", blueprint.name)];
+    let asked = check::questions(blueprint);
+    lines.extend(asked.iter().map(|finding| format!("question, {}: {}", finding.pointer, finding.detail)));
+    let stored = blueprint.not_enforced().iter();
+    lines.extend(stored.map(|pointer| format!("{pointer}: stored, not enforced by this version")));
+    Report { lines, flawed: false }
+}
+
+fn check_server(path: &Path) -> Report {
+    match serve::check_config(path) {
+        Ok(()) => Report { lines: vec!["the configuration is valid".to_owned()], flawed: false },
+        Err(flaws) => Report::flaws(flaws),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_blueprint_is_told_from_a_configuration_by_what_stands_at_its_top() {
+        assert!(is_blueprint("# rules\nname = \"x\"\n[zones.a]\n"));
+        assert!(is_blueprint("schema_version = 1\n[zones.a]\n"));
+        assert!(!is_blueprint("listen = \"127.0.0.1:0\"\n[boards.\"a-*\"]\nblueprint = \"x\"\n"));
+        assert!(!is_blueprint("[limits]\nname = 1\n"));
+        assert!(!is_blueprint(""));
+    }
+
+    #[test]
+    fn a_valid_blueprint_may_raise_questions_and_a_wrong_one_is_flawed() {
+        let valid = check_toml("name = \"x\"\n[zones.a]\n");
+        assert!(!valid.flawed && valid.lines[0].contains("valid"), "{valid:?}");
+        let wrong = check_toml("name = \"x\"\n[zones.a]\nacess = \"public\"\n");
+        assert!(wrong.flawed && wrong.lines[0].starts_with("line 3"), "{wrong:?}");
+    }
+}

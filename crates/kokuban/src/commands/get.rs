@@ -1,0 +1,45 @@
+//! `kokuban get`.
+
+use std::time::Duration;
+
+use kokuban_client::{Board, Get};
+use kokuban_core::ids::{Revision, Status, Version};
+
+use super::show;
+use crate::args::{Form, GetArgs};
+use crate::failure::{Failure, Outcome};
+use crate::output::{Output, print};
+
+pub(crate) async fn run(args: &GetArgs, board: &Board, out: Output) -> Outcome {
+    let entry = board.get_with(&args.entry, &query(args)?).await?;
+    if !args.value {
+        return Ok(out.one(&entry, show::entry)?);
+    }
+    let Some(value) = &entry.value else { return Ok(()) };
+    match out.form() {
+        // For a pipe a value is data; only people see it escaped.
+        Form::Table => Ok(print(&show::value(value))?),
+        Form::Json | Form::Jsonl => Ok(print(&show::json(value))?),
+    }
+}
+
+fn query(args: &GetArgs) -> Result<Get, Failure> {
+    let wait = Duration::from_millis(args.wait_ms);
+    let mut get = Get::new();
+    if args.full {
+        get = get.full();
+    }
+    if let Some(revision) = args.at {
+        get = get.at(Revision(revision));
+    }
+    if let Some(version) = args.version {
+        get = get.version(Version(version));
+    }
+    if let Some(version) = args.after_version {
+        get = get.after_version(Version(version), wait);
+    }
+    if let Some(status) = &args.until_status {
+        get = get.until_status(Status::new(status).map_err(|e| Failure::usage(e.to_string()))?, wait);
+    }
+    Ok(get)
+}

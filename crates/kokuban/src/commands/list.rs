@@ -1,0 +1,44 @@
+//! `kokuban list`.
+
+use kokuban_client::{Board, ListFilter};
+use kokuban_core::ids::{AgentName, Revision, Status, ZoneName};
+
+use super::show;
+use crate::args::ListArgs;
+use crate::failure::{Failure, Outcome};
+use crate::output::{Output, clip, safe};
+
+const SHOWN_VALUE_CHARS: usize = 60;
+
+pub(crate) async fn run(args: &ListArgs, board: &Board, out: Output) -> Outcome {
+    let usage = |e: kokuban_core::ids::InvalidName| Failure::usage(e.to_string());
+    let filter = ListFilter {
+        zone: args.zone.as_deref().map(ZoneName::new).transpose().map_err(usage)?,
+        prefix: args.prefix.clone(),
+        status: args.status.as_deref().map(Status::new).transpose().map_err(usage)?,
+        owner: args.owner.as_deref().map(AgentName::new).transpose().map_err(usage)?,
+        values: args.values,
+        at: args.at.map(Revision),
+        min_position: None,
+        page_items: Some(args.limit.clamp(1, 1_000)),
+    };
+    let entries = board.list(&filter).collect_up_to(args.limit).await?;
+    show_entries(&entries, out)
+}
+
+/// Entries as rows.
+pub(crate) fn show_entries(entries: &[kokuban_api::answers::Entry], out: Output) -> Outcome {
+    let columns = ["entry", "version", "status", "owner", "held by", "updated by", "notes", "value"];
+    Ok(out.many(entries, columns, |entry| {
+        [
+            format!("{}/{}", entry.zone, entry.key),
+            entry.version.to_string(),
+            show::option(entry.status.as_ref()),
+            show::option(entry.owner.as_ref()),
+            show::option(entry.held_by.as_ref()),
+            entry.updated_by.to_string(),
+            entry.notes.to_string(),
+            entry.value.as_ref().map_or_else(String::new, |v| clip(&safe(&show::json(v)), SHOWN_VALUE_CHARS)),
+        ]
+    })?)
+}

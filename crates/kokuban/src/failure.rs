@@ -1,0 +1,168 @@
+//! How a command fails: the exit code of contract §13, and what is said on standard error.
+//!
+//! Invariant: every failure has exactly one code; a refusal is shown with what changed, by whom, and the command that
+//! goes on from there; a reader that closed the pipe is no failure.
+//! Not known here: the commands themselves; each says how it would be repeated (`Redo`).
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use kokuban_api::problem::Current;
+use kokuban_api::{NextAction, Problem};
+
+use crate::output::{clip, is_closed_pipe, safe};
+
+/// Why a command ended without success.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A call failed; `redo` is the command line that would go on, if there is an obvious one.
+    Call { error: kokuban_client::Error, redo: Option<Redo> },
+    /// What was typed cannot be done.
+    Usage(String),
+    Other(anyhow::Error),
+}
+
+/// The command to give after a conflict; `{version}` in it stands for the version found.
+#[derive(Debug, Clone)]
+pub(crate) struct Redo(pub(crate) String);
+
+pub(crate) type Outcome = Result<(), Failure>;
+
+impl From<kokuban_client::Error> for Failure {
+    fn from(error: kokuban_client::Error) -> Self {
+        Self::Call { error, redo: None }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl Failure {
+    pub(crate) fn usage(text: impl Into<String>) -> Self {
+        Self::Usage(text.into())
+    }
+
+    /// A quiet end: nobody reads what would have been written.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Other(error) if error.downcast_ref().is_some_and(is_closed_pipe))
+    }
+
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Self::Usage(_) | Self::Call { error: kokuban_client::Error::Name(_) | kokuban_client::Error::Config(_), .. } => 2,
+            Self::Call { error, .. } if error.is_conflict() => 3,
+            Self::Call { error, .. } if error.is_forbidden() => 4,
+            Self::Call { error, .. } if error.is_unreachable() => 5,
+            Self::Call { .. } | Self::Other(_) => 1,
+        }
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.code())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(text) => f.write_str(text),
+            Self::Other(error) => write!(f, "{error:#}"),
+            Self::Call { error, redo } => match error.problem() {
+                Some(problem) => write_problem(f, problem, redo.as_ref()),
+                None if error.is_unreachable() => {
+                    write!(f, "{}\nIs a server running there? `kokuban dev` starts one.", causes(error))
+                }
+                None => write!(f, "{}", causes(error)),
+            },
+        }
+    }
+}
+
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    safe(&text).into_owned()
+}
+
+fn write_problem(f: &mut fmt::Formatter<'_>, problem: &Problem, redo: Option<&Redo>) -> fmt::Result {
+    write!(f, "{}: {}", problem.code, safe(&problem.detail))?;
+    for item in problem.errors.iter().filter(|item| item.detail != problem.detail) {
+        write!(f, "\n  also {}: {}", item.code, safe(&item.detail))?;
+    }
+    if let Some(current) = &problem.current {
+        write_current(f, current)?;
+    }
+    if let Some(changed) = problem.changed.as_ref().filter(|changed| !changed.is_empty()) {
+        write!(f, "\n  changed since: {}", safe(&clip(&changed.join(", "), 300)))?;
+    }
+    if let Some(holder) = &problem.held_by {
+        let whose = if problem.held_by_you == Some(true) { " (you)" } else { "" };
+        write!(f, "\n  held by {holder}{whose} for {} ms more", problem.remaining_ms.unwrap_or(0))?;
+    }
+    if let Some(allowed) = &problem.allowed {
+        let list = if allowed.is_empty() { "nothing".into() } else { allowed.join(", ") };
+        write!(f, "\n  allowed: {}", safe(&list))?;
+    }
+    if let Some(nearest) = &problem.nearest {
+        write!(f, "\n  did you mean `{}`?", safe(nearest))?;
+    }
+    write!(f, "\n  next: {}", advice(problem))?;
+    if let (Some(redo), Some(current)) = (redo, &problem.current) {
+        write!(f, "\n  then: {}", redo.0.replace("{version}", &current.version.to_string()))?;
+    }
+    Ok(())
+}
+
+fn write_current(f: &mut fmt::Formatter<'_>, current: &Current) -> fmt::Result {
+    write!(f, "\n  now: version {}", current.version)?;
+    if let Some(status) = &current.status {
+        write!(f, ", status {}", safe(status.as_str()))?;
+    }
+    if let Some(by) = &current.updated_by {
+        write!(f, ", by {by}{}", if current.yours == Some(true) { " (you)" } else { "" })?;
+    }
+    if let Some(at) = &current.updated_at {
+        write!(f, " at {at}")?;
+    }
+    match (&current.value, current.value_omitted) {
+        (Some(value), _) => write!(f, "\n  value: {}", clip(&safe(&value.to_string()), 400)),
+        (None, Some(true)) => write!(f, "\n  value: too large to show here"),
+        (None, _) => Ok(()),
+    }
+}
+
+/// What the server advises, in words.
+pub(crate) fn advice(problem: &Problem) -> String {
+    let words = match problem.next.action {
+        NextAction::Reread => "read it again, think again, write with the version read",
+        NextAction::Wait => "wait, then try again",
+        NextAction::Propose => "propose the change to who may make it",
+        NextAction::Comment => "leave a note for who may change it",
+        NextAction::Yield => "leave it to the other",
+        NextAction::Escalate => "ask an arbiter",
+        NextAction::FixRequest => "change the request",
+        NextAction::Authenticate => "give a credential (--token)",
+        NextAction::Stop => "stop: trying again does not help",
+    };
+    match (&problem.next.method, &problem.next.path) {
+        (Some(method), Some(path)) => format!("{words} ({} {})", safe(method), safe(path)),
+        _ => words.to_owned(),
+    }
+}
