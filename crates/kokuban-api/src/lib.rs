@@ -9,6 +9,7 @@ pub mod answers;
 pub mod bodies;
 pub mod code;
 pub mod fields;
+pub mod from_core;
 pub mod headers;
 pub mod kinds;
 pub mod limits;

@@ -20,6 +20,25 @@ use crate::transport::{Call, Transport};
 const IDLE_MAX: Duration = Duration::from_secs(50);
 
 /// One server, seen as one caller. Cheap to clone; clones share connections.
+///
+/// ```no_run
+/// use kokuban_client::{Change, Client};
+/// use kokuban_client::api::bodies::Put;
+///
+/// # async fn example() -> Result<(), kokuban_client::Error> {
+/// let client = Client::builder("http://127.0.0.1:7411").agent("ra").build()?;
+/// let board = client.board("first")?;
+/// board.put("working/count", &Put::new(1.into())).await?;
+/// // Somebody else may count at the same time: on a conflict this reads and adds again.
+/// board
+///     .update("working/count", 5, |entry| {
+///         let n = entry.and_then(|e| e.value.as_ref()).and_then(|v| v.to_value().as_u64()).unwrap_or(0);
+///         Change::Put(Put::new((n + 1).into()))
+///     })
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Client {
     transport: Transport,
@@ -79,6 +98,7 @@ impl Client {
         self
     }
 
+    #[cfg(test)]
     pub(crate) fn transport(&self) -> &Transport {
         &self.transport
     }

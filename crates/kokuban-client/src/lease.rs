@@ -263,3 +263,100 @@ fn lost_reason(error: &Error) -> String {
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::fake::{Fake, Reply};
+
+    fn granted(ttl_ms: u64) -> Reply {
+        Reply::Json(201, json!({"holder": "ra", "lease_token": 7, "ttl_ms": ttl_ms, "remaining_ms": ttl_ms}))
+    }
+
+    fn written() -> Value {
+        json!({"zone": "z", "key": "k", "version": 2, "position": "00000000000000ab.9", "etag": "\"x\"",
+            "status": "raw", "owner": "ra", "outcome": "updated", "warnings": []})
+    }
+
+    fn lost(reason: &str) -> Reply {
+        Reply::problem(409, "lease_lost", json!({"reason": reason, "retryable": false}))
+    }
+
+    async fn guard(ttl_ms: u64, script: impl IntoIterator<Item = Reply>) -> (Fake, LeaseGuard) {
+        let fake = Fake::start(std::iter::once(granted(ttl_ms)).chain(script)).await;
+        let board = fake.client().board("b").expect("a name");
+        let guard = board.lease("z/k", Duration::from_millis(ttl_ms)).await.expect("granted");
+        (fake, guard)
+    }
+
+    /// Waits until the fake has seen `n` requests.
+    async fn seen(fake: &Fake, n: usize) {
+        let enough = async {
+            while fake.received().len() < n {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(Duration::from_secs(10), enough).await.expect("in time");
+    }
+
+    #[tokio::test]
+    async fn a_kept_lease_is_renewed_with_its_token_before_it_ends() {
+        let (fake, guard) = guard(300, (0..3).map(|_| granted(300))).await;
+        seen(&fake, 3).await;
+        let renewal = &fake.received()[1];
+        assert_eq!((renewal.method.as_str(), renewal.body.clone()), ("PUT", json!({"lease_token": 7, "ttl_ms": 300})));
+        assert_eq!(guard.is_lost(), None);
+    }
+
+    #[tokio::test]
+    async fn writes_through_the_guard_carry_its_token() {
+        let (fake, guard) = guard(60_000, [Reply::Json(200, written()), Reply::Json(200, written())]).await;
+        guard.put(&Put::new(json!(1))).await.expect("written");
+        guard.patch(&Patch::default()).await.expect("written");
+        let received = fake.received();
+        assert_eq!(received[1].body, json!({"value": 1, "lease_token": 7}));
+        assert_eq!(received[2].body, json!({"lease_token": 7}));
+    }
+
+    #[tokio::test]
+    async fn a_lease_that_the_server_ended_is_told_and_cancels_the_work() {
+        let (_fake, guard) = guard(150, [lost("superseded")]).await;
+        let outcome = guard.run(std::future::pending::<()>()).await;
+        assert_eq!(outcome, Err(Lost { reason: "superseded".into() }));
+    }
+
+    #[tokio::test]
+    async fn without_a_network_the_lease_is_lost_at_the_deadline() {
+        let (_fake, guard) = guard(150, (0..100).map(|_| Reply::Close)).await;
+        let lost = timeout(Duration::from_secs(5), guard.lost()).await.expect("told in time");
+        assert_eq!(lost.reason, "unreachable");
+    }
+
+    #[tokio::test]
+    async fn an_interruption_shorter_than_the_lease_does_no_harm() {
+        let (fake, guard) = guard(600, [Reply::Close, Reply::Close, granted(600), granted(600)]).await;
+        seen(&fake, 5).await;
+        assert_eq!(guard.is_lost(), None);
+    }
+
+    #[tokio::test]
+    async fn a_write_that_finds_the_lease_gone_ends_the_guard() {
+        let (_fake, guard) = guard(60_000, [lost("expired")]).await;
+        assert!(guard.put(&Put::new(json!(1))).await.expect_err("fenced").is_lease_lost());
+        assert_eq!(guard.lost().await.reason, "expired");
+    }
+
+    #[tokio::test]
+    async fn released_or_dropped_the_lease_is_given_back_once() {
+        let (fake, released) = guard(60_000, [Reply::Json(204, json!({}))]).await;
+        released.release().await.expect("released");
+        assert_eq!(fake.received().len(), 2);
+        let (fake, dropped) = guard(60_000, [Reply::Json(204, json!({}))]).await;
+        drop(dropped);
+        seen(&fake, 2).await;
+        let last = fake.received().pop().expect("a release");
+        assert_eq!((last.method.as_str(), last.target.as_str()), ("DELETE", "/v1/boards/b/leases/z/k?lease_token=7"));
+    }
+}

@@ -146,7 +146,53 @@ impl<T: DeserializeOwned> Reader<T> {
         }
     }
 
-    async fn page(&self, query: &Query) -> Result<List<T>, Error> {
+    async fn page(&mut self, query: &Query) -> Result<List<T>, Error> {
         self.transport.send(&Call::read(format!("{}{query}", self.target))).await?.json()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::fake::{Fake, Reply};
+
+    fn entry(key: &str) -> serde_json::Value {
+        json!({"zone": "z", "key": key, "version": 1, "updated_by": "ra", "updated_at": "2026-11-30T12:00:00.000Z"})
+    }
+
+    #[tokio::test]
+    async fn pages_follow_each_other_until_there_is_no_next_one() {
+        let first = json!({"items": [entry("a"), entry("b")], "position": "00000000000000ab.9", "next_page": "p+2"});
+        let last = json!({"items": [entry("c")], "position": "00000000000000ab.9"});
+        let fake = Fake::start([Reply::Json(200, first), Reply::Json(200, last)]).await;
+        let filter = ListFilter { page_items: Some(2), values: true, ..ListFilter::default() };
+        let board = fake.client().board("b").expect("a name");
+        let entries = board.list(&filter).collect_up_to(100).await.expect("listed");
+        assert_eq!(entries.iter().map(|entry| entry.key.to_string()).collect::<Vec<_>>(), ["a", "b", "c"]);
+        let targets: Vec<_> = fake.received().into_iter().map(|request| request.target).collect();
+        let page = "/v1/boards/b/entries?include=value&limit=2";
+        assert_eq!(targets, [page.to_owned(), format!("{page}&page=p%2B2")]);
+    }
+
+    #[tokio::test]
+    async fn no_more_pages_are_asked_for_than_are_read() {
+        let first = json!({"items": [entry("a"), entry("b")], "next_page": "p2"});
+        let fake = Fake::start([Reply::Json(200, first)]).await;
+        let board = fake.client().board("b").expect("a name");
+        assert_eq!(board.list(&ListFilter::default()).collect_up_to(2).await.expect("listed").len(), 2);
+        assert_eq!(fake.received().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_list_that_breaks_off_ends_with_the_error() {
+        let first = json!({"items": [entry("a")], "next_page": "p2"});
+        let gone = Reply::problem(410, "compacted", json!({"retryable": false}));
+        let fake = Fake::start([Reply::Json(200, first), gone]).await;
+        let mut list = fake.client().board("b").expect("a name").list(&ListFilter::default());
+        assert!(list.next().await.expect("an item").is_ok());
+        assert_eq!(list.next().await.expect("an outcome").expect_err("gone").status(), Some(410));
+        assert!(list.next().await.is_none());
     }
 }

@@ -48,7 +48,6 @@ pub(crate) struct Call {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
@@ -92,9 +91,8 @@ impl Answer {
     /// # Errors
     /// The body is not what this version of the client knows.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        serde_json::from_slice(&self.body).map_err(|e| {
-            Error::Protocol(format!("answer {} of {} bytes: {e}", self.status.as_u16(), self.body.len()))
-        })
+        serde_json::from_slice(&self.body)
+            .map_err(|e| Error::Protocol(format!("answer {} of {} bytes: {e}", self.status.as_u16(), self.body.len())))
     }
 }
 
@@ -133,11 +131,7 @@ impl Transport {
             let response = self.open(call).await?;
             let (status, headers) = (response.status(), response.headers().clone());
             let body = read_bounded(response).await?;
-            if status.is_success() {
-                Ok(Answer { status, headers, body })
-            } else {
-                Err(problem_of(status, &headers, &body))
-            }
+            if status.is_success() { Ok(Answer { status, body }) } else { Err(problem_of(status, &headers, &body)) }
         };
         tokio::time::timeout(bound, exchange).await.unwrap_or(Err(Error::Timeout(bound)))
     }
@@ -233,7 +227,8 @@ mod tests {
             assert!(answer.is_ok() && fake.received().len() == 2, "{status}");
         }
         for status in [400, 401, 403, 404, 409, 410, 412, 413, 422, 428, 500, 507] {
-            let (answer, fake) = send(vec![Reply::problem(status, "version_conflict", json!({"retryable": true}))]).await;
+            let (answer, fake) =
+                send(vec![Reply::problem(status, "version_conflict", json!({"retryable": true}))]).await;
             assert_eq!(answer.expect_err("refused").status(), Some(status));
             assert_eq!(fake.received().len(), 1, "{status}");
         }

@@ -32,6 +32,7 @@ pub const KEYS_MS: u64 = 24 * 60 * 60 * 1_000;
 pub const ENDED_LEASES_MAX: usize = 8;
 
 #[derive(Debug, Clone)]
+#[cfg_attr(test, derive(PartialEq))]
 pub struct Board {
     name: BoardName,
     revision: Revision,
@@ -51,7 +52,8 @@ pub struct Board {
     tombstones_by_age: OrdSet<(Revision, EntryId)>,
     deadlines: OrdSet<(BoardTime, EntryId)>,
     queue: OrdSet<(ZoneName, Option<Status>, Revision, Key)>,
-    tally: OrdMap<ZoneName, ZoneTally>,
+    /// Shared, so that a write in one zone copies the counts of that one only.
+    tally: OrdMap<ZoneName, Arc<ZoneTally>>,
     bytes: u64,
 }
 
@@ -262,6 +264,12 @@ impl Board {
         self.keys.get(&(agent.clone(), SmolStr::new(key)))
     }
 
+    /// The revision of the oldest commit that a repeated request may still ask for.
+    #[must_use]
+    pub fn oldest_key(&self) -> Option<Revision> {
+        self.keys_by_age.get_min().map(|(revision, _)| *revision)
+    }
+
     /// The next moment at which something on the board runs out.
     #[must_use]
     pub fn next_deadline(&self) -> Option<BoardTime> {
@@ -306,7 +314,7 @@ impl Board {
     }
 
     pub fn tally(&self) -> impl Iterator<Item = (&ZoneName, &ZoneTally)> {
-        self.tally.iter()
+        self.tally.iter().map(|(zone, tally)| (zone, &**tally))
     }
 
     /// Bytes of all live values.

@@ -61,9 +61,7 @@ impl Actor {
     /// Arbiters and owners read what they may write.
     #[must_use]
     pub fn may_read(&self, blueprint: &Blueprint, zone: &Zone) -> bool {
-        self.is_one_of(blueprint, &zone.readers)
-            || self.is_arbiter(blueprint)
-            || self.owns_zone(blueprint, zone)
+        self.is_one_of(blueprint, &zone.readers) || self.is_arbiter(blueprint) || self.owns_zone(blueprint, zone)
     }
 
     /// Whether `key` lies in this caller's own part of a scratch zone.
@@ -89,9 +87,7 @@ pub fn authorise<'b>(board: &'b Board, actor: &Actor, id: &EntryId, act: Act<'_>
     }
     match act {
         Act::Read | Act::Comment => Ok(zone),
-        Act::Hold(_) if zone.tier == Tier::Scratch => {
-            Err(Rejection::Forbidden { why: Forbidden::ScratchHasNoLeases })
-        }
+        Act::Hold(_) if zone.tier == Tier::Scratch => Err(Rejection::Forbidden { why: Forbidden::ScratchHasNoLeases }),
         Act::Write(entry) | Act::Hold(entry) => may_write(blueprint, zone, actor, id, entry).map(|()| zone),
     }
 }
@@ -101,11 +97,13 @@ pub fn authorise<'b>(board: &'b Board, actor: &Actor, id: &EntryId, act: Act<'_>
 /// # Errors
 /// `ZoneNotFound`, the same for both.
 pub fn readable_zone<'b>(board: &'b Board, actor: &Actor, name: &ZoneName) -> Result<&'b Zone, Rejection> {
-    board
-        .blueprint()
-        .zone(name)
-        .filter(|zone| actor.may_read(board.blueprint(), zone))
-        .ok_or_else(|| Rejection::ZoneNotFound { zone: name.clone() })
+    readable(board.blueprint(), actor, name).ok_or_else(|| Rejection::ZoneNotFound { zone: name.clone() })
+}
+
+/// The same by the rules alone, for readers of the log, who meet commits of boards that are gone.
+#[must_use]
+pub fn readable<'b>(blueprint: &'b Blueprint, actor: &Actor, name: &ZoneName) -> Option<&'b Zone> {
+    blueprint.zone(name).filter(|zone| actor.may_read(blueprint, zone))
 }
 
 fn may_write(
@@ -144,3 +142,6 @@ fn is_owners(blueprint: &Blueprint, zone: &Zone, author: &AgentName) -> bool {
     let author = Actor { agent: author.clone(), named: true, admin: false, observer: false };
     author.owns_zone(blueprint, zone)
 }
+
+#[cfg(test)]
+mod tests;

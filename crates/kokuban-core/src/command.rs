@@ -39,7 +39,10 @@ pub enum Command {
     Claim(Claim),
     AddNote(AddNote),
     CloseNote(CloseNote),
-    Erase { sha256: Sha256, reason: SmolStr },
+    Erase {
+        sha256: Sha256,
+        reason: SmolStr,
+    },
     /// Work off what has run out.
     Tick,
     /// The server started: give the holders of live leases a moment to come back.
@@ -139,10 +142,13 @@ fn decide_for(
     revision: Revision,
 ) -> Result<Judged, Refusal> {
     let scene = |board| Scene { board, actor, ctx, revision };
+    // These two change whether the board exists, so their repeats are known before that is asked.
+    if matches!(command, Command::CreateBoard(_) | Command::DeleteBoard)
+        && let Some(replay) = known_repeat(board, actor, ctx)?
+    {
+        return Ok(replay);
+    }
     if let Command::CreateBoard(create) = command {
-        if let Some(replay) = known_repeat(board, actor, ctx)? {
-            return Ok(replay);
-        }
         return op::create_board::decide(&scene(board), create).map(|(events, reply)| Judged::Events(events, reply));
     }
     let opened = open(board, actor, command, ctx, revision)?;
@@ -200,11 +206,9 @@ fn zones_of(command: &Command) -> Vec<&ZoneName> {
         Command::AddNote(note) => vec![&note.id.zone],
         Command::CloseNote(note) => vec![&note.id.zone],
         Command::Transact(transact) => transact.ids().map(|id| &id.zone).collect(),
-        Command::CreateBoard(_)
-        | Command::DeleteBoard
-        | Command::Erase { .. }
-        | Command::Tick
-        | Command::Resume => Vec::new(),
+        Command::CreateBoard(_) | Command::DeleteBoard | Command::Erase { .. } | Command::Tick | Command::Resume => {
+            Vec::new()
+        }
     }
 }
 
@@ -349,3 +353,6 @@ impl Failures {
         self.list
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -182,3 +182,6 @@ pub fn without_values(bytes: &Bytes, drop: &dyn Fn(&Commit, Sha256) -> bool) -> 
     });
     Ok(Some(encode(&commit).bytes))
 }
+
+#[cfg(test)]
+mod tests;

@@ -71,8 +71,7 @@ pub(crate) fn reduce(
     // Conditions are judged on the value as it stood, not as earlier operations of the same patch left it.
     let before = reduced.value.clone();
     for (index, operation) in operations.iter().enumerate() {
-        let applied = condition(&before, operation, standing)
-            .and_then(|()| apply(&mut reduced, operation));
+        let applied = condition(&before, operation, standing).and_then(|()| apply(&mut reduced, operation));
         if let Err(rejection) = applied {
             refused.push((index, rejection));
         }
@@ -217,3 +216,6 @@ fn path_error(path: &Path, error: PathError) -> Rejection {
         _ => wrong_kind(path, "the path cannot be assigned"),
     }
 }
+
+#[cfg(test)]
+mod tests;

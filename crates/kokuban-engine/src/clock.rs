@@ -8,6 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use kokuban_core::ids::{BoardTime, Timestamp};
 use tokio::time::Instant;
 
+const FAR: std::time::Duration = std::time::Duration::from_secs(100 * 365 * 24 * 3_600);
+
 /// The clock of the process.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
@@ -22,6 +24,12 @@ impl Clock {
         Self { start: Instant::now(), start_ms: wall_ms() }
     }
 
+    /// A clock that found the wall clock at `start_ms`.
+    #[cfg(test)]
+    pub(crate) fn starting_at(start_ms: u64) -> Self {
+        Self { start: Instant::now(), start_ms }
+    }
+
     /// Milliseconds of the wall clock at start, plus the time since.
     #[must_use]
     pub fn process_time(&self) -> BoardTime {
@@ -32,7 +40,9 @@ impl Clock {
     /// The moment at which `process_time` will be `time`.
     #[must_use]
     pub fn instant_of(&self, time: BoardTime) -> Instant {
-        self.start + std::time::Duration::from_millis(time.0.saturating_sub(self.start_ms))
+        let ahead = std::time::Duration::from_millis(time.0.saturating_sub(self.start_ms));
+        // Further than an instant reaches is as good as never.
+        self.start.checked_add(ahead).unwrap_or_else(|| self.start + FAR)
     }
 
     /// Wall time as it is now: recorded for people, never decided upon.

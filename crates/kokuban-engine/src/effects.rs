@@ -1,52 +1,110 @@
 //! What follows a commit: snapshots, values that leave the log, pruning.
 //!
 //! Invariant: effects read commits after they were published and never hold up a writer. Losing one in a crash loses
-//! nothing acknowledged; it is made up for at the next snapshot or start.
+//! nothing acknowledged; erasures are made up for when the board is loaded, the rest at its next snapshot.
 //! Not known here: rules.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use kokuban_core::board::{Board, KEYS_MAX, Snapshot};
+use bytes::Bytes;
+use kokuban_core::board::{Board, Snapshot};
 use kokuban_core::event::{Commit, Event};
 use kokuban_core::ids::{Revision, Sha256};
 use kokuban_core::record;
 use kokuban_journal::{Error, Head, ReadLimit, Rewrite};
+use tokio::time::Instant;
 
 use crate::handle::BoardHandle;
 use crate::logged::Logged;
 use crate::stats::Counters;
 
-/// A snapshot is due when the records since the last one exceed this, or a quarter of the state.
-const TAIL_BYTES_MIN: usize = 64 * 1_024;
 /// Records looked at in one go while values leave the log.
 const REWRITE_PAGE: usize = 500;
+/// Pages looked at after a start for values that a crash kept from leaving.
+const MAKE_UP_PAGES_MAX: usize = 20;
+/// Pause after a snapshot failed.
+const REST: Duration = Duration::from_secs(5);
 
 /// Called by the sequencer for every durable batch.
 pub(crate) fn after_commits(handle: &Arc<BoardHandle>, commits: &[Arc<Logged>]) {
     let bytes: usize = commits.iter().map(|logged| logged.bytes).sum();
-    let state = usize::try_from(handle.published.borrow().board.bytes()).unwrap_or(usize::MAX);
+    let options = &handle.shared.options;
+    let share = handle.published.borrow().board.bytes().saturating_mul(options.snapshot_percent_min) / 100;
+    let due = options.snapshot_bytes_min.max(usize::try_from(share).unwrap_or(usize::MAX));
     let mut extent = handle.extent();
     if extent.oldest == Revision::ZERO {
         extent.oldest = Revision(1);
     }
     extent.tail_bytes += bytes;
-    if extent.snapshotting || extent.tail_bytes <= TAIL_BYTES_MIN.max(state / 4) {
+    extent.erasures.extend(commits.iter().flat_map(|logged| erased_by(&logged.commit)));
+    let rests = extent.rest_until.is_some_and(|until| Instant::now() < until);
+    if extent.snapshotting || extent.tail_bytes <= due || rests {
         return;
     }
     extent.snapshotting = true;
     drop(extent);
     let handle = Arc::clone(handle);
     tokio::spawn(async move {
-        if let Err(error) = snapshot(&handle).await {
+        if let Err(error) = work_off(&handle).await {
             tracing::warn!(board = %handle.name, %error, "a snapshot could not be stored; the log stays longer");
+            handle.extent().rest_until = Some(Instant::now() + REST);
         }
         handle.extent().snapshotting = false;
     });
 }
 
-async fn snapshot(handle: &Arc<BoardHandle>) -> Result<(), Error> {
+/// The values that a commit says are erased.
+pub(crate) fn erased_by(commit: &Commit) -> impl Iterator<Item = Sha256> {
+    commit.events.iter().filter_map(|event| if let Event::Erased { sha256, .. } = event { Some(*sha256) } else { None })
+}
+
+/// After a load: the erasures that a crash left half done. There are hardly ever any.
+pub(crate) fn make_up(handle: &Arc<BoardHandle>) {
+    if handle.quarantine().is_some() || handle.extent().erasures.is_empty() {
+        return;
+    }
+    handle.extent().snapshotting = true;
+    let handle = Arc::clone(handle);
+    tokio::spawn(async move {
+        if let Err(error) = work_off(&handle).await {
+            tracing::error!(board = %handle.name, %error, "an erasure could not be made up for; the next snapshot will");
+        }
+        handle.extent().snapshotting = false;
+    });
+}
+
+/// Takes every value with this hash out of the log, the snapshot and memory. Answers how many records had it.
+pub(crate) async fn erase(handle: &BoardHandle, sha256: Sha256) -> Result<u64, Error> {
+    let _turn = handle.upkeep.lock().await;
+    let n = erase_from_log(handle, sha256).await?;
+    // The stored snapshot may be of a time at which the value stood in an entry.
+    snapshot(handle).await?;
+    Ok(n)
+}
+
+async fn work_off(handle: &BoardHandle) -> Result<(), Error> {
+    let _turn = handle.upkeep.lock().await;
+    // A load learns of erasures from the commits after the snapshot: none may be pending when one is stored.
+    let pending = handle.extent().erasures.clone();
+    for sha256 in pending {
+        erase_from_log(handle, sha256).await?;
+    }
+    snapshot(handle).await
+}
+
+async fn erase_from_log(handle: &BoardHandle, sha256: Sha256) -> Result<u64, Error> {
+    let until = handle.published().board.revision();
+    let after = Revision(handle.extent().oldest.0.saturating_sub(1));
+    let n = drop_values(handle, after, until, &move |_, found| found == sha256).await?;
+    handle.published.send_modify(|published| *published = Arc::new(published.without_tail()));
+    handle.extent().erasures.retain(|pending| *pending != sha256);
+    Ok(n)
+}
+
+async fn snapshot(handle: &BoardHandle) -> Result<(), Error> {
     let published = handle.published();
-    let before = *handle.extent();
+    let before = handle.extent().clone();
     let head = Head { revision: published.board.revision(), chain: published.chain };
     let chunk_bytes_max = handle.shared.journal.caps().chunk_bytes_max;
     let board = published.board.clone();
@@ -59,18 +117,53 @@ async fn snapshot(handle: &Arc<BoardHandle>) -> Result<(), Error> {
         let mut extent = handle.extent();
         extent.snapshot = head.revision;
         extent.tail_bytes = extent.tail_bytes.saturating_sub(before.tail_bytes);
+        extent.rest_until = None;
+        extent.scratch_left = false;
     }
-    let scratch = has_scratch(&published.board).then(|| published.board.clone());
-    if let Some(board) = scratch {
+    if has_scratch(&published.board) {
+        let board = published.board.clone();
+        let after = if before.scratch_left { before.snapshot } else { scratch_left_until(handle, &board, before.snapshot).await? };
         let leaves = move |commit: &Commit, sha256: Sha256| is_scratch_value(&board, commit, sha256);
-        drop_values(handle, before.snapshot, head.revision, &leaves).await?;
+        drop_values(handle, after, head.revision, &leaves).await?;
     }
+    handle.extent().scratch_left = true;
     prune(handle, &published.board, head.revision).await
 }
 
-fn encode(board: &Board, chunk_bytes_max: usize) -> Vec<bytes::Bytes> {
+/// Up to where the values of scratch have left the log for certain. They leave in order, so a record before the
+/// snapshot that lost one shows that all before it did.
+async fn scratch_left_until(handle: &BoardHandle, board: &Board, snapshot: Revision) -> Result<Revision, Error> {
+    let mut before = snapshot.next();
+    for _ in 0..MAKE_UP_PAGES_MAX {
+        let limit = ReadLimit::records(REWRITE_PAGE);
+        let records = handle.shared.journal.read_back(handle.name.clone(), before, limit).await?;
+        let Some(oldest) = records.last() else { break };
+        before = oldest.revision;
+        for stored in records {
+            let commit = record::decode::<Commit>(&stored.body).map_err(|damage| damaged(handle, stored.revision, &damage))?;
+            if lost_scratch_value(board, &commit.content) {
+                return Ok(stored.revision);
+            }
+        }
+    }
+    Ok(Revision(before.0.saturating_sub(1)))
+}
+
+fn lost_scratch_value(board: &Board, commit: &Commit) -> bool {
+    commit.events.iter().any(|event| match event {
+        Event::EntryWritten(written) => written.value.json.is_none() && board.is_scratch(&written.id.zone),
+        _ => false,
+    })
+}
+
+fn damaged(handle: &BoardHandle, revision: Revision, damage: &record::Damage) -> Error {
+    Error::Damaged { board: handle.name.clone(), revision: Some(revision), detail: damage.to_string() }
+}
+
+/// A stored snapshot begins with a hash of the rest: no chain of hashes covers it.
+fn encode(board: &Board, chunk_bytes_max: usize) -> Vec<Bytes> {
     let mut rest = record::encode(&Snapshot::of(board)).bytes;
-    let mut chunks = Vec::new();
+    let mut chunks = vec![Bytes::copy_from_slice(&Sha256::of(&rest).0)];
     while rest.len() > chunk_bytes_max {
         chunks.push(rest.split_to(chunk_bytes_max));
     }
@@ -108,11 +201,8 @@ async fn drop_values(
         at = last.revision;
         let mut rewrites = Vec::new();
         for stored in records.iter().filter(|stored| stored.revision <= until) {
-            let without = record::without_values(&stored.body, leaves).map_err(|damage| Error::Damaged {
-                board: handle.name.clone(),
-                revision: Some(stored.revision),
-                detail: damage.to_string(),
-            })?;
+            let without = record::without_values(&stored.body, leaves)
+                .map_err(|damage| damaged(handle, stored.revision, &damage))?;
             if let Some(body) = without {
                 n += 1;
                 rewrites.push(Rewrite { revision: stored.revision, chain: stored.chain, body });
@@ -125,20 +215,11 @@ async fn drop_values(
     Ok(n)
 }
 
-/// Takes every value with this hash out of the log and out of memory. Answers how many records had it.
-pub(crate) async fn erase(handle: &BoardHandle, sha256: Sha256) -> Result<u64, Error> {
-    let until = handle.published().board.revision();
-    let after = Revision(handle.extent().oldest.0.saturating_sub(1));
-    let n = drop_values(handle, after, until, &move |_, found| found == sha256).await?;
-    handle.published.send_modify(|published| *published = Arc::new(published.without_tail()));
-    Ok(n)
-}
-
 /// Drops what the board's retention no longer keeps, but nothing that a repeated request still needs.
 async fn prune(handle: &BoardHandle, board: &Board, snapshot: Revision) -> Result<(), Error> {
     let Some(keep) = board.life().and_then(|life| life.blueprint.retention.revisions) else { return Ok(()) };
-    let keep = keep.max(KEYS_MAX as u64);
-    let below = Revision(board.revision().0.saturating_sub(keep) + 1).min(snapshot);
+    let kept_from = Revision(board.revision().0.saturating_sub(keep) + 1);
+    let below = kept_from.min(snapshot).min(board.oldest_key().unwrap_or(snapshot));
     if below <= handle.extent().oldest {
         return Ok(());
     }

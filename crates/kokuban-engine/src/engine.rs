@@ -3,12 +3,13 @@
 //! Invariant: bounds. Loaded boards leave memory when idle; mailboxes, batches and folds are limited by `Options`.
 //! Not known here: HTTP, configuration files.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use futures::StreamExt;
 use kokuban_core::command::Command;
-use kokuban_core::ids::BoardName;
+use kokuban_core::ids::{BoardName, Revision, Sha256};
 use kokuban_core::rejection::{Refusal, Rejection};
 use kokuban_core::reply::Reply;
 use kokuban_journal::{BoardInfo, Journal};
@@ -22,6 +23,13 @@ use crate::handle::BoardHandle;
 use crate::registry::{Absent, Registry};
 use crate::stats::{Counters, Stats};
 
+/// Boards that are loaded side by side at start.
+const STARTS_AT_ONCE: usize = 64;
+/// What the journal is given to close, however long the boards took.
+const JOURNAL_CLOSE_MIN: Duration = Duration::from_secs(5);
+const SWEEP_PAUSE_MIN: Duration = Duration::from_millis(50);
+const SWEEP_PAUSE_MAX: Duration = Duration::from_secs(5);
+
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Requests that may wait for one board.
@@ -32,6 +40,9 @@ pub struct Options {
     pub idle: Duration,
     /// Boards in the journal; no more are created.
     pub boards_max: u64,
+    /// A snapshot is due when the records since the last one exceed this, and this share of the state.
+    pub snapshot_bytes_min: usize,
+    pub snapshot_percent_min: u64,
     /// Past states that may be rebuilt at the same time.
     pub folds_max: usize,
 }
@@ -43,6 +54,8 @@ impl Default for Options {
             batch_requests_max: 256,
             idle: Duration::from_secs(300),
             boards_max: 100_000,
+            snapshot_bytes_min: 64 * 1_024,
+            snapshot_percent_min: 25,
             folds_max: 2,
         }
     }
@@ -58,13 +71,16 @@ pub(crate) struct Shared {
     pub(crate) folds: Semaphore,
     /// Told whenever a sequencer ends.
     pub(crate) idle: Notify,
+    /// Boards that are loaded now are met by the start of the server.
+    pub(crate) starting: AtomicBool,
+    /// Nothing more is taken.
+    pub(crate) closing: AtomicBool,
 }
 
 #[derive(Debug)]
 pub struct Engine {
     shared: Arc<Shared>,
     registry: Registry,
-    n_boards: AtomicU64,
 }
 
 impl Engine {
@@ -73,22 +89,28 @@ impl Engine {
     /// # Errors
     /// The journal cannot be listed.
     pub async fn start(journal: Arc<dyn Journal>, options: Options) -> Result<Arc<Self>, kokuban_journal::Error> {
-        let folds = Semaphore::new(options.folds_max);
-        let counters = Counters::default();
-        let shared = Arc::new(Shared { journal, clock: Clock::start(), options, counters, folds, idle: Notify::new() });
-        let engine =
-            Arc::new(Self { shared, registry: Registry::default(), n_boards: AtomicU64::new(0) });
-        engine.load_boards_with_deadlines().await?;
-        let sweeper = Arc::downgrade(&engine);
-        tokio::spawn(async move {
-            loop {
-                let Some(engine) = sweeper.upgrade() else { return };
-                let pause = engine.shared.options.idle / 4;
-                engine.evict_idle();
-                drop(engine);
-                tokio::time::sleep(pause.max(Duration::from_millis(50))).await;
-            }
+        Self::start_at(Clock::start(), journal, options).await
+    }
+
+    pub(crate) async fn start_at(
+        clock: Clock,
+        journal: Arc<dyn Journal>,
+        options: Options,
+    ) -> Result<Arc<Self>, kokuban_journal::Error> {
+        let shared = Arc::new(Shared {
+            folds: Semaphore::new(options.folds_max),
+            journal,
+            clock,
+            options,
+            counters: Counters::default(),
+            idle: Notify::new(),
+            starting: AtomicBool::new(true),
+            closing: AtomicBool::new(false),
         });
+        let engine = Arc::new(Self { shared, registry: Registry::default() });
+        engine.load_boards_with_deadlines().await?;
+        engine.shared.starting.store(false, Ordering::Relaxed);
+        tokio::spawn(sweep(Arc::downgrade(&engine)));
         Ok(engine)
     }
 
@@ -98,13 +120,23 @@ impl Engine {
             let page = self.shared.journal.list(after.clone(), 1_000).await?;
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(last.board.clone());
-            self.n_boards.fetch_add(page.len() as u64, Ordering::Relaxed);
-            for info in page.into_iter().filter(|info| info.deadline.is_some()) {
-                let Ok(Some(handle)) = self.board(&info.board).await else { continue };
-                if let Err(error) = handle.resume().await {
-                    tracing::warn!(board = %info.board, %error, "the leases of a board could not be resumed");
-                }
-            }
+            let with_deadline = page.into_iter().filter(|info| info.deadline.is_some());
+            // Side by side, so that their commits share a sync.
+            let resumed = futures::stream::iter(with_deadline).for_each_concurrent(STARTS_AT_ONCE, |info| async move {
+                self.resume(&info.board).await;
+            });
+            resumed.await;
+        }
+    }
+
+    async fn resume(&self, name: &BoardName) {
+        let resumed = match self.board(name).await {
+            Ok(Some(handle)) => handle.resume().await.map(drop),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = resumed {
+            tracing::warn!(board = %name, %error, "the leases of a board could not be resumed");
         }
     }
 
@@ -113,11 +145,13 @@ impl Engine {
     /// # Errors
     /// It is damaged, or the journal cannot be read.
     pub async fn board(&self, name: &BoardName) -> Result<Option<Arc<BoardHandle>>, Error> {
-        let opened = self.registry.open(&self.shared, name, Absent::Leave).await?;
-        if let Some(handle) = &opened {
-            handle.touch();
+        let Some(handle) = self.registry.open(&self.shared, name, Absent::Leave).await? else { return Ok(None) };
+        handle.touch();
+        match handle.set_aside() {
+            // Nothing of it can be read, which is not the same as nothing being there.
+            Some(damaged) if handle.published().board.revision() == Revision::ZERO => Err(damaged),
+            _ => Ok(Some(handle)),
         }
-        Ok(opened)
     }
 
     /// Asks a board. One that has no record is made only for a command that may create it.
@@ -126,55 +160,42 @@ impl Engine {
     /// Everything that can happen to a request.
     pub async fn submit(&self, name: &BoardName, request: Request) -> Result<Answer, Error> {
         let creates = matches!(request.command, Command::CreateBoard(_)) || request.create_with.is_some();
-        let absent = if creates && !request.dry_run { Absent::Make } else { Absent::Leave };
-        let known = self.registry.open(&self.shared, name, Absent::Leave).await?;
-        let handle = match (known, absent) {
-            (Some(handle), _) => handle,
-            (None, Absent::Leave) if !creates => {
-                let refusal = Box::new(Refusal::of(Rejection::BoardNotFound));
-                let now = self.shared.clock.process_time();
-                return Err(Error::Refused { refusal, position: None, now });
-            }
-            (None, _) => {
+        let handle = match self.registry.open(&self.shared, name, Absent::Leave).await? {
+            Some(handle) => handle,
+            None if creates => {
                 self.may_create()?;
                 let made = self.registry.open(&self.shared, name, Absent::Make).await?;
                 made.ok_or(Error::Internal)?
+            }
+            None => {
+                let refusal = Box::new(Refusal::of(Rejection::BoardNotFound));
+                let now = self.shared.clock.process_time();
+                return Err(Error::Refused { refusal, position: None, now });
             }
         };
         let erased = match &request.command {
             Command::Erase { sha256, .. } if !request.dry_run => Some(*sha256),
             _ => None,
         };
-        let was_new = handle.published().board.revision().0 == 0;
-        let answer = match handle.submit(request).await {
-            Ok(answer) => answer,
-            Err(error) => {
-                // A creation that was refused leaves nothing behind, not even memory.
-                drop(handle);
-                if was_new {
-                    self.registry.evict_one(name, Instant::now() + Duration::from_millis(1));
-                }
-                return Err(error);
-            }
-        };
-        if was_new && handle.published().board.revision().0 > 0 {
-            self.n_boards.fetch_add(1, Ordering::Relaxed);
+        let answer = handle.submit(request).await;
+        if handle.is_blank() {
+            // A creation that was refused or tried leaves nothing behind. Where it is still busy, the sweeper comes.
+            drop(handle);
+            self.registry.evict_one(name, Instant::now() + Duration::from_millis(1));
+            return answer;
         }
-        match erased {
-            Some(sha256) => {
-                let values = effects::erase(&handle, sha256).await.map_err(|error| {
-                    tracing::error!(board = %name, %error, "a value could not be erased from the log; erase it again");
-                    Error::Unavailable
-                })?;
+        match (answer, erased) {
+            (Ok(answer), Some(sha256)) => {
+                let values = erase(handle, sha256).await?;
                 Ok(Answer { reply: Some(Reply::Erased { values }), ..answer })
             }
-            None => Ok(answer),
+            (answer, _) => answer,
         }
     }
 
     fn may_create(&self) -> Result<(), Error> {
         let max = self.shared.options.boards_max;
-        if self.n_boards.load(Ordering::Relaxed) >= max { Err(Error::TooManyBoards { max }) } else { Ok(()) }
+        if self.shared.journal.stats().boards >= max { Err(Error::TooManyBoards { max }) } else { Ok(()) }
     }
 
     /// Boards with records, by name.
@@ -232,10 +253,7 @@ impl Engine {
     /// Stops: what was handed over is finished and answered, later requests are refused, the journal is closed.
     pub async fn close(&self, bound: Duration) {
         let deadline = Instant::now() + bound;
-        for handle in self.registry.loaded() {
-            handle.inbox().closing = true;
-            handle.mail.notify_one();
-        }
+        self.stop_taking();
         loop {
             let ended = self.shared.idle.notified();
             if self.registry.loaded().iter().all(|handle| !handle.inbox().running) {
@@ -246,8 +264,49 @@ impl Engine {
                 break;
             }
         }
-        if let Err(error) = self.shared.journal.close().await {
-            tracing::error!(%error, "the journal could not be closed cleanly");
+        // What is durable stays so, whether or not the journal ends tidily.
+        let bound = deadline.max(Instant::now() + JOURNAL_CLOSE_MIN);
+        match tokio::time::timeout_at(bound, self.shared.journal.close()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "the journal could not be closed cleanly"),
+            Err(_) => tracing::error!("the journal could not be closed in time"),
         }
+    }
+
+    fn stop_taking(&self) {
+        // In this order: whoever does not see the flag has a handle that is found here.
+        self.shared.closing.store(true, Ordering::SeqCst);
+        self.registry.loaded().iter().for_each(|handle| handle.close());
+    }
+}
+
+impl Drop for Engine {
+    /// Sequencers that wait for a deadline hold their boards: without this they would outlive the engine.
+    fn drop(&mut self) {
+        self.stop_taking();
+    }
+}
+
+async fn sweep(engine: Weak<Engine>) {
+    loop {
+        let Some(engine) = engine.upgrade() else { return };
+        let pause = (engine.shared.options.idle / 4).clamp(SWEEP_PAUSE_MIN, SWEEP_PAUSE_MAX);
+        engine.evict_idle();
+        drop(engine);
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Finishes what the commit says, also when the caller goes away.
+async fn erase(handle: Arc<BoardHandle>, sha256: Sha256) -> Result<u64, Error> {
+    let board = handle.name.clone();
+    let erased = tokio::spawn(async move { effects::erase(&handle, sha256).await }).await;
+    match erased {
+        Ok(Ok(values)) => Ok(values),
+        Ok(Err(error)) => {
+            tracing::error!(%board, %error, "a value could not be taken out of the log yet; the next snapshot or start will");
+            Err(Error::Unavailable)
+        }
+        Err(_) => Err(Error::Internal),
     }
 }

@@ -1,12 +1,14 @@
 //! Following a board's log: a cursor that misses nothing and holds up nobody.
 //!
 //! Invariant: a cursor gives every commit after its start exactly once, in order, from the tail in memory or the
-//! journal behind it; where the log no longer reaches back it says so.
+//! journal behind it; where the log no longer reaches back it says so. Bound of what one holds: 256 commits in
+//! 64 KiB of records, or one that is larger.
 //! Not known here: filters, rights, SSE.
 
 use std::sync::Arc;
 
 use kokuban_core::ids::Revision;
+use kokuban_journal::ReadLimit;
 use tokio::sync::watch;
 
 use crate::handle::BoardHandle;
@@ -14,8 +16,8 @@ use crate::logged::Logged;
 use crate::past::{self, PastError};
 use crate::published::Published;
 
-/// Commits given at a time.
-const PAGE_COMMITS_MAX: usize = 256;
+/// What is given at a time: of a slow reader it stays in memory until the reader comes back.
+const PAGE: ReadLimit = ReadLimit { records: 256, body_bytes: 64 * 1_024 };
 
 /// Why a cursor cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +77,7 @@ impl Cursor {
     /// The commits after the position cannot be had.
     pub async fn take(&mut self) -> Result<Vec<Arc<Logged>>, Gap> {
         let published = Arc::clone(&self.changes.borrow_and_update());
-        let ready = match published.tail_after(self.after, PAGE_COMMITS_MAX) {
+        let ready = match published.tail_after(self.after, PAGE) {
             Some(ready) => ready,
             None => self.read_behind().await?,
         };
@@ -86,7 +88,7 @@ impl Cursor {
     }
 
     async fn read_behind(&self) -> Result<Vec<Arc<Logged>>, Gap> {
-        let read = past::commits_after(&self.handle, self.after, PAGE_COMMITS_MAX).await;
+        let read = past::commits_after(&self.handle, self.after, PAGE).await;
         match read {
             Ok(commits) if commits.first().is_some_and(|first| first.revision() == self.after.next()) => Ok(commits),
             Ok(_) => Err(Gap::Compacted),

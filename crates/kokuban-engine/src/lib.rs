@@ -18,6 +18,9 @@ mod published;
 mod registry;
 mod sequencer;
 mod stats;
+#[cfg(test)]
+mod tests;
+mod weight;
 
 pub use answer::{Answer, Error, Request};
 pub use clock::Clock;

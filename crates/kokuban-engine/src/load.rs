@@ -5,10 +5,11 @@
 
 use bytes::Bytes;
 use kokuban_core::board::{Board, Snapshot};
-use kokuban_core::ids::{BoardName, ChainHash, Revision};
+use kokuban_core::ids::{BoardName, ChainHash, Revision, Sha256};
 use kokuban_core::record;
 use kokuban_journal::{Loaded, Record};
 
+use crate::effects;
 use crate::handle::Quarantine;
 
 /// A board as it was found: whole, or its last good state and where the damage begins.
@@ -20,32 +21,38 @@ pub(crate) struct Found {
     pub(crate) snapshot: Revision,
     /// Bytes of records since the snapshot.
     pub(crate) tail_bytes: usize,
+    /// Values that commits since the snapshot say are erased.
+    pub(crate) erasures: Vec<Sha256>,
     pub(crate) damage: Option<Quarantine>,
 }
 
+impl Found {
+    /// Nothing yet: a board of which there is no record, or one that is still to be folded.
+    pub(crate) fn nothing(name: &BoardName, oldest: Revision) -> Self {
+        Self {
+            board: Board::absent(name.clone()),
+            chain: ChainHash::GENESIS,
+            oldest,
+            snapshot: Revision::ZERO,
+            tail_bytes: 0,
+            erasures: Vec::new(),
+            damage: None,
+        }
+    }
+}
+
 pub(crate) fn fold(name: &BoardName, loaded: Loaded) -> Found {
-    let mut found = Found {
-        board: Board::absent(name.clone()),
-        chain: ChainHash::GENESIS,
-        oldest: loaded.oldest,
-        snapshot: Revision::ZERO,
-        tail_bytes: 0,
-        damage: None,
-    };
+    let mut found = Found::nothing(name, loaded.oldest);
     if let Some(snapshot) = loaded.snapshot {
-        found.snapshot = snapshot.head.revision;
         let revision = snapshot.head.revision;
-        let bytes: Bytes = match <[Bytes; 1]>::try_from(snapshot.chunks) {
-            Ok([only]) => only,
-            Err(chunks) => chunks.concat().into(),
-        };
-        match record::decode::<Snapshot>(&bytes) {
-            Ok(decoded) if decoded.content.name == *name && decoded.content.revision == revision => {
-                found.board = decoded.content.into();
+        match board_of(snapshot.chunks) {
+            Ok(board) if board.name() == name && board.revision() == revision => {
+                found.board = board;
                 found.chain = snapshot.head.chain;
+                found.snapshot = revision;
             }
             Ok(_) => return damaged(found, Some(revision), "the snapshot belongs to another board or revision"),
-            Err(damage) => return damaged(found, Some(revision), &format!("snapshot: {damage}")),
+            Err(detail) => return damaged(found, Some(revision), &detail),
         }
     }
     for stored in loaded.tail {
@@ -61,12 +68,31 @@ pub(crate) fn fold(name: &BoardName, loaded: Loaded) -> Found {
     found
 }
 
-fn extend(found: &mut Found, stored: &Record) -> Result<(), String> {
+/// The hash of the rest stands in a chunk of its own.
+fn board_of(chunks: Vec<Bytes>) -> Result<Board, String> {
+    let mut chunks = chunks.into_iter();
+    let hash = chunks.next().unwrap_or_default();
+    let bytes: Bytes = match <[Bytes; 1]>::try_from(chunks.collect::<Vec<_>>()) {
+        Ok([only]) => only,
+        Err(chunks) => chunks.concat().into(),
+    };
+    if Sha256::of(&bytes).0[..] != hash[..] {
+        return Err("the snapshot does not match its hash".to_owned());
+    }
+    match record::decode::<Snapshot>(&bytes) {
+        Ok(decoded) => Ok(decoded.content.into()),
+        Err(damage) => Err(format!("snapshot: {damage}")),
+    }
+}
+
+/// Adds the record that comes next. The board stays as it is when that fails.
+pub(crate) fn extend(found: &mut Found, stored: &Record) -> Result<(), String> {
     let commit = record::decode_commit(&stored.body, found.chain, stored.chain).map_err(|damage| damage.to_string())?;
     let mut board = found.board.clone();
     board.apply(&commit).map_err(|error| error.to_string())?;
     found.board = board;
     found.chain = stored.chain;
+    found.erasures.extend(effects::erased_by(&commit));
     Ok(())
 }
 

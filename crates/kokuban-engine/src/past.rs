@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use kokuban_core::board::Board;
-use kokuban_core::ids::{ChainHash, Revision};
+use kokuban_core::ids::{ChainHash, EntryId, Revision, Version};
 use kokuban_core::record;
 use kokuban_journal::{ReadLimit, Record};
 
@@ -45,10 +45,36 @@ impl BoardHandle {
     pub async fn history(&self, before: Revision, limit: usize) -> Result<HistoryPage, PastError> {
         // What is stored ahead of the published state is not durable for anybody yet.
         let before = before.min(self.published().board.revision().next());
-        let records = self.shared.journal.read_back(self.name.clone(), before, ReadLimit::records(limit)).await;
-        let records = records.map_err(|error| unavailable(self, &error))?;
+        // One more than asked for: its hash is what the oldest one asked for continues.
+        let read = self.shared.journal.read_back(self.name.clone(), before, ReadLimit::records(limit.saturating_add(1)));
+        let mut records = read.await.map_err(|error| unavailable(self, &error))?;
+        let previous = if records.len() > limit { records.pop().map(|record| record.chain) } else { None };
         let end = records.last().is_none_or(|oldest| oldest.revision <= self.extent().oldest);
-        Ok(HistoryPage { commits: decoded(records)?, end })
+        records.reverse();
+        let mut commits = decoded(records, previous)?;
+        commits.reverse();
+        Ok(HistoryPage { commits, end })
+    }
+
+    /// The revision that made this version of an entry, looked for backwards. `None`: no such version is kept.
+    ///
+    /// # Errors
+    /// The journal cannot be read, or a record is damaged.
+    pub async fn revision_of(&self, id: &EntryId, version: Version) -> Result<Option<Revision>, PastError> {
+        let mut before = self.published().board.revision().next();
+        loop {
+            let page = self.history(before, FOLD_PAGE).await?;
+            for logged in &page.commits {
+                if logged.commit.events.iter().any(|event| event.entry() == Some(id) && event.version() == Some(version)) {
+                    return Ok(Some(logged.revision()));
+                }
+            }
+            // A version is never above its revision, so nothing older can have made it.
+            match page.commits.last() {
+                Some(oldest) if !page.end && oldest.revision().0 > version.0 => before = oldest.revision(),
+                _ => return Ok(None),
+            }
+        }
     }
 
     /// The board as it was right after `revision`.
@@ -102,13 +128,27 @@ fn fold(
 pub(crate) async fn commits_after(
     handle: &BoardHandle,
     after: Revision,
-    limit: usize,
+    limit: ReadLimit,
 ) -> Result<Vec<Arc<Logged>>, PastError> {
     let head = handle.published().board.revision();
-    let read = handle.shared.journal.read(handle.name.clone(), after, ReadLimit::records(limit)).await;
-    let mut records = read.map_err(|error| unavailable(handle, &error))?;
+    let read = async |from, limit| {
+        let read = handle.shared.journal.read(handle.name.clone(), from, limit).await;
+        read.map_err(|error| unavailable(handle, &error))
+    };
+    // The record before tells what the first one continues.
+    let with_previous = ReadLimit { records: limit.records.saturating_add(1), ..limit };
+    let mut records = read(Revision(after.0.saturating_sub(1)), with_previous).await?;
+    let mut previous = (after == Revision::ZERO).then_some(ChainHash::GENESIS);
+    if records.first().is_some_and(|first| first.revision == after) {
+        previous = Some(records.remove(0).chain);
+        if records.is_empty() && after < head {
+            // It alone was as large as a page.
+            records = read(after, limit).await?;
+        }
+    }
+    records.truncate(limit.records);
     records.retain(|stored| stored.revision <= head);
-    decoded(records)
+    decoded(records, previous)
 }
 
 /// One commit, from the tail or the journal.
@@ -117,20 +157,23 @@ pub(crate) async fn commit_at(handle: &BoardHandle, revision: Revision) -> Resul
         return Ok(Arc::clone(logged));
     }
     let before = Revision(revision.0.saturating_sub(1));
-    let found = commits_after(handle, before, 1).await?.into_iter().next();
+    let found = commits_after(handle, before, ReadLimit::records(1)).await?.into_iter().next();
     found.filter(|logged| logged.revision() == revision).ok_or(PastError::Compacted)
 }
 
-/// Decodes records by themselves: heads and values are checked, the chain between them is not known here.
-fn decoded(records: Vec<Record>) -> Result<Vec<Arc<Logged>>, PastError> {
-    records
-        .into_iter()
-        .map(|stored| {
-            let decoded = record::decode(&stored.body)
-                .map_err(|damage| PastError::Damaged { revision: stored.revision, detail: damage.to_string() })?;
-            Ok(Logged::new(decoded.content, stored.chain, stored.body.len()))
-        })
-        .collect()
+/// Decodes consecutive records, oldest first, the first of which continues `previous` where that is known.
+fn decoded(records: Vec<Record>, mut previous: Option<ChainHash>) -> Result<Vec<Arc<Logged>>, PastError> {
+    let mut commits = Vec::with_capacity(records.len());
+    for stored in records {
+        let damaged = |damage: record::Damage| PastError::Damaged { revision: stored.revision, detail: damage.to_string() };
+        let decoded = record::decode(&stored.body).map_err(damaged)?;
+        if previous.is_some_and(|previous| previous.extend(&decoded.head) != stored.chain) {
+            return Err(damaged(record::Damage::Chain));
+        }
+        previous = Some(stored.chain);
+        commits.push(Logged::new(decoded.content, stored.chain, stored.body.len()));
+    }
+    Ok(commits)
 }
 
 fn unavailable(handle: &BoardHandle, error: &kokuban_journal::Error) -> PastError {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use kokuban_core::board::Board;
 use kokuban_core::ids::{ChainHash, Revision};
+use kokuban_journal::ReadLimit;
 
 use crate::logged::Logged;
 
@@ -40,13 +41,20 @@ impl Published {
 
     /// The commits after `revision`, if the tail reaches back so far.
     #[must_use]
-    pub fn tail_after(&self, revision: Revision, limit: usize) -> Option<Vec<Arc<Logged>>> {
+    pub fn tail_after(&self, revision: Revision, limit: ReadLimit) -> Option<Vec<Arc<Logged>>> {
         if revision >= self.board.revision() {
             return Some(Vec::new());
         }
         let oldest = self.tail.commits.front()?.revision();
-        let skip = (revision.0 + 1).checked_sub(oldest.0)?;
-        Some(self.tail.commits.iter().skip(usize::try_from(skip).ok()?).take(limit).cloned().collect())
+        let skip = usize::try_from((revision.0 + 1).checked_sub(oldest.0)?).ok()?;
+        let mut bytes = 0;
+        let fits = |logged: &&Arc<Logged>| {
+            let first = bytes == 0;
+            bytes += logged.bytes;
+            first || bytes <= limit.body_bytes
+        };
+        let rest = self.tail.commits.focus().narrow(skip..);
+        Some(rest.into_iter().take(limit.records).take_while(fits).cloned().collect())
     }
 
     /// One commit of the tail.

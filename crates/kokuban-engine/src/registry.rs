@@ -5,18 +5,23 @@
 //! Not known here: what a board is asked.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use dashmap::DashMap;
-use kokuban_core::board::Board;
-use kokuban_core::ids::{BoardName, ChainHash, Revision};
+use kokuban_core::ids::{BoardName, Revision};
+use kokuban_journal::ReadLimit;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use crate::answer::Error;
+use crate::effects;
 use crate::engine::Shared;
 use crate::handle::BoardHandle;
 use crate::load::{self, Found};
 use crate::stats::Counters;
+
+/// Records read at a time where a board has to be folded from its beginning.
+const FOLD_PAGE: usize = 1_000;
 
 type Slot = Arc<OnceCell<Arc<BoardHandle>>>;
 
@@ -65,11 +70,16 @@ impl Registry {
         }
     }
 
-    /// Lets boards leave memory that nobody used since `limit`. Answers how many.
+    /// Lets boards leave memory that nobody used since `limit`, and names at once that no board was made of. Answers
+    /// how many boards left.
     pub(crate) fn evict(&self, limit: Instant) -> usize {
-        let idle: Vec<_> =
-            self.loaded().into_iter().filter(|handle| handle.is_idle_since(limit)).map(|h| h.name.clone()).collect();
-        idle.iter().filter(|name| self.evict_one(name, limit)).count()
+        let limit_of = |handle: &BoardHandle| if handle.is_blank() { Instant::now() } else { limit };
+        let loaded = self.loaded().into_iter().map(|handle| (handle.name.clone(), limit_of(&handle)));
+        let idle: Vec<_> = loaded.collect();
+        let n = idle.iter().filter(|(name, limit)| self.evict_one(name, *limit)).count();
+        // Of loads that their callers gave up.
+        self.slots.retain(|_, slot| slot.get().is_some() || Arc::strong_count(slot) > 1);
+        n
     }
 
     /// Lets one board go if nobody has it and nothing would be lost.
@@ -102,24 +112,45 @@ async fn load(shared: &Arc<Shared>, name: &BoardName, absent: Absent) -> Result<
     };
     let found = match loaded {
         Some(loaded) => {
-            let name = name.clone();
-            tokio::task::spawn_blocking(move || load::fold(&name, loaded))
+            let folded = name.clone();
+            let found = tokio::task::spawn_blocking(move || load::fold(&folded, loaded))
                 .await
-                .map_err(|_| Failure::Error(Error::Internal))?
+                .map_err(|_| Failure::Error(Error::Internal))?;
+            if found.damage.is_some() { last_good(shared, name, found).await } else { found }
         }
         None if absent == Absent::Leave => return Err(Failure::Absent),
-        None => Found {
-            board: Board::absent(name.clone()),
-            chain: ChainHash::GENESIS,
-            oldest: Revision(1),
-            snapshot: Revision::ZERO,
-            tail_bytes: 0,
-            damage: None,
-        },
+        None => Found::nothing(name, Revision(1)),
     };
     if let Some(damage) = &found.damage {
         tracing::error!(board = %name, revision = ?damage.revision, detail = %damage.detail, "a board is set aside");
     }
     Counters::add(&shared.counters.loads, 1);
-    Ok(BoardHandle::new(name.clone(), found, Arc::clone(shared)))
+    let handle = BoardHandle::new(name.clone(), found, Arc::clone(shared));
+    effects::make_up(&handle);
+    if !shared.starting.load(Ordering::Relaxed) {
+        handle.mind_deadlines();
+    }
+    Ok(handle)
+}
+
+/// Where not even the snapshot can be used, the log itself may still tell what can be read.
+async fn last_good(shared: &Arc<Shared>, name: &BoardName, damaged: Found) -> Found {
+    if damaged.board.revision() > Revision::ZERO || damaged.oldest > Revision(1) {
+        return damaged;
+    }
+    let mut found = Found { damage: damaged.damage, ..Found::nothing(name, damaged.oldest) };
+    loop {
+        let limit = ReadLimit::records(FOLD_PAGE);
+        let read = shared.journal.read(name.clone(), found.board.revision(), limit).await;
+        let records = match read {
+            Ok(records) if !records.is_empty() => records,
+            _ => return found,
+        };
+        for stored in records {
+            if load::extend(&mut found, &stored).is_err() {
+                return found;
+            }
+        }
+        tokio::task::yield_now().await;
+    }
 }

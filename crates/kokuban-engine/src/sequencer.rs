@@ -3,13 +3,15 @@
 //! Invariants: decisions see every decision before them; the next batch is decided while the last one syncs, but
 //! nothing of it is seen or answered before its own append is durable, and none before the batch in front of it.
 //! When an append fails, everything decided on top of it is decided again on the published board.
+//! Whatever happens to this task, nobody is left without an answer.
 //! Not known here: rules, HTTP. `batch` decides, `settle` ends an append.
 
-mod batch;
+pub(crate) mod batch;
 mod replay;
 mod settle;
 
 use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures::FutureExt;
@@ -21,7 +23,8 @@ use tokio::time::Instant;
 
 use self::batch::Batch;
 use crate::answer::Error;
-use crate::handle::{BoardHandle, Pending};
+use crate::handle::{BoardHandle, Pending, Quarantine};
+use crate::stats::Counters;
 
 /// Batches decided and not yet durable: one that syncs, and one that will sync next.
 const IN_FLIGHT_MAX: usize = 2;
@@ -35,6 +38,8 @@ struct Sequencer {
     in_flight: VecDeque<InFlight>,
     /// Claims and leases that wait for their turn, first come first served.
     waiting: VecDeque<Pending>,
+    /// The turn of the next one that begins to wait.
+    next_turn: u64,
     /// What waits may have become possible.
     retry_waiting: bool,
     /// After a failure of the storage, deadlines rest until then.
@@ -49,21 +54,28 @@ struct InFlight {
 
 /// Runs until there is nothing to do.
 pub(crate) async fn run(handle: Arc<BoardHandle>) {
-    let published = handle.published();
-    let mut sequencer = Sequencer {
-        work: published.board.clone(),
-        chain: published.chain,
-        handle,
-        in_flight: VecDeque::new(),
-        waiting: VecDeque::new(),
-        retry_waiting: false,
-        rest_until: Instant::now(),
-    };
-    drop(published);
-    while sequencer.step().await {}
+    let mut sequencer = Sequencer::new(handle);
+    let work = async { while sequencer.step().await {} };
+    if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+        sequencer.set_aside_after_panic();
+    }
 }
 
 impl Sequencer {
+    fn new(handle: Arc<BoardHandle>) -> Self {
+        let published = handle.published();
+        Self {
+            work: published.board.clone(),
+            chain: published.chain,
+            handle,
+            in_flight: VecDeque::new(),
+            waiting: VecDeque::new(),
+            next_turn: 0,
+            retry_waiting: false,
+            rest_until: Instant::now(),
+        }
+    }
+
     /// One round. False when the task may end.
     async fn step(&mut self) -> bool {
         if self.handle.quarantine().is_some() {
@@ -96,8 +108,9 @@ impl Sequencer {
         if inbox.closing {
             self.waiting.drain(..).for_each(|pending| refuse_closing(pending));
         }
-        let count = inbox.queue.len().min(self.handle.shared.options.batch_requests_max);
-        inbox.queue.drain(..count).filter(|pending| !pending.reply.is_closed()).collect()
+        let mut requests = inbox.take(self.handle.shared.options.batch_requests_max);
+        requests.retain(|pending| !pending.reply.is_closed());
+        requests
     }
 
     fn has_due_work(&mut self) -> bool {
@@ -134,7 +147,7 @@ impl Sequencer {
         let wake = deadline.into_iter().chain(patience).min();
         {
             let mut inbox = self.handle.inbox();
-            if !inbox.queue.is_empty() {
+            if !inbox.is_empty() {
                 return true;
             }
             if wake.is_none() || inbox.closing {
@@ -154,16 +167,30 @@ impl Sequencer {
         true
     }
 
-    /// The board was set aside: nobody is left waiting.
+    /// The board was set aside: nobody is left waiting. What was handed to the journal may land, the rest will not.
     fn abandon(&mut self) {
-        let requeued: Vec<_> = self.in_flight.drain(..).flat_map(|in_flight| in_flight.batch.into_requests()).collect();
-        let mut inbox = self.handle.inbox();
-        inbox.running = false;
-        for pending in requeued.into_iter().chain(self.waiting.drain(..)).chain(inbox.queue.drain(..)) {
+        for pending in self.in_flight.drain(..).flat_map(|in_flight| in_flight.batch.into_requests()) {
             let _ = pending.reply.send(Err(Error::OutcomeUnknown));
         }
+        let nothing_happened = self.handle.set_aside().unwrap_or(Error::Internal);
+        let mut inbox = self.handle.inbox();
+        inbox.running = false;
+        let undecided = inbox.take(usize::MAX);
         drop(inbox);
+        for pending in self.waiting.drain(..).chain(undecided) {
+            let _ = pending.reply.send(Err(nothing_happened.clone()));
+        }
         self.handle.shared.idle.notify_waiters();
+    }
+
+    /// A defect outside of a single decision: the board is not trusted any more until it is loaded anew.
+    fn set_aside_after_panic(&mut self) {
+        Counters::add(&self.handle.shared.counters.panics, 1);
+        tracing::error!(board = %self.handle.name, "the sequencer of a board panicked; the board is set aside");
+        let detail = "a defect of the server stopped the writer of this board; restart the server".to_owned();
+        let revision = Some(self.handle.published().board.revision());
+        let _ = self.handle.quarantine.set(Quarantine { revision, detail });
+        self.abandon();
     }
 }
 

@@ -156,9 +156,7 @@ impl Journal for Faulty {
                 self.inner.append(group).map(move |_| (0..n).map(|_| Outcome::Unknown).collect()).boxed()
             }
             Some(Fault::UnknownLost) => ready((0..n).map(|_| Outcome::Unknown).collect()).boxed(),
-            Some(Fault::Refused(refusal)) => {
-                ready((0..n).map(|_| Outcome::Refused(refusal.clone())).collect()).boxed()
-            }
+            Some(Fault::Refused(refusal)) => ready((0..n).map(|_| Outcome::Refused(refusal.clone())).collect()).boxed(),
             Some(Fault::Conflict) => {
                 conflicts(self.inner.clone(), group.into_iter().map(|item| item.board).collect()).boxed()
             }
@@ -253,5 +251,89 @@ impl Journal for Faulty {
 
     fn close(&self) -> BoxFuture<'static, Result<(), Error>> {
         self.inner.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Memory;
+    use crate::conformance::{Author, Subject, board};
+
+    mod without_faults {
+        use super::{Faulty, Memory, Subject};
+
+        crate::journal_conformance!(Subject::volatile(Faulty::new(Memory::new())));
+    }
+
+    async fn head(journal: &Faulty) -> Option<Head> {
+        journal.info(board("b")).await.unwrap().map(|info| info.head)
+    }
+
+    #[tokio::test]
+    async fn an_unknown_outcome_is_resolved_to_what_happened() {
+        let journal = Faulty::new(Memory::new());
+        journal.next_append(Fault::UnknownLanded);
+        journal.next_append(Fault::UnknownLost);
+        let mut author = Author::of("b");
+        let landed = author.append_n(1);
+        let id = landed.commits[0].commit_id;
+        assert_eq!(journal.append(vec![landed]).await, [Outcome::Unknown]);
+        assert_eq!(journal.resolve(board("b"), None, id).await, Ok(Resolved::Appended(author.head.unwrap())));
+
+        let before = author.head;
+        let lost = author.append_n(1);
+        let id = lost.commits[0].commit_id;
+        assert_eq!(journal.append(vec![lost]).await, [Outcome::Unknown]);
+        assert_eq!(journal.resolve(board("b"), before, id).await, Ok(Resolved::Absent));
+        assert_eq!((head(&journal).await, journal.planned()), (before, 0));
+    }
+
+    #[tokio::test]
+    async fn a_planned_refusal_or_conflict_appends_nothing() {
+        let journal = Faulty::new(Memory::new());
+        journal.next_append(Fault::Refused(Refusal::StorageFull));
+        journal.next_append(Fault::Conflict);
+        let item = Author::of("b").append_n(1);
+        assert_eq!(journal.append(vec![item.clone()]).await, [Outcome::Refused(Refusal::StorageFull)]);
+        assert_eq!(journal.append(vec![item.clone()]).await, [Outcome::Conflict(None)]);
+        assert_eq!(head(&journal).await, None);
+        assert!(matches!(journal.append(vec![item]).await[..], [Outcome::Appended(_)]));
+    }
+
+    #[tokio::test]
+    async fn held_answers_come_when_they_are_released() {
+        let journal = Faulty::new(Memory::new());
+        journal.hold();
+        let mut answer = journal.append(vec![Author::of("b").append_n(1)]);
+        journal.n_appends(1).await;
+        assert!(futures::poll!(&mut answer).is_pending());
+        journal.release();
+        assert!(matches!(answer.await[..], [Outcome::Appended(_)]));
+    }
+
+    #[tokio::test]
+    async fn hints_can_be_sent_and_lost() {
+        let journal = Faulty::new(Memory::new());
+        let mut wakes = journal.wakes();
+        let wake = Wake::Board { board: board("b"), revision: Revision(3) };
+        journal.wake(wake.clone());
+        journal.wake(Wake::MissedSome);
+        assert_eq!(wakes.next().await, Some(wake.clone()));
+        assert_eq!(wakes.next().await, Some(Wake::MissedSome));
+        (0..100).for_each(|_| journal.wake(wake.clone()));
+        assert_eq!(wakes.next().await, Some(Wake::MissedSome));
+    }
+
+    #[tokio::test]
+    async fn planned_errors_of_reading_and_resolving_come_once() {
+        let journal = Faulty::new(Memory::new());
+        journal.next_read(Error::io("gone"));
+        journal.next_resolve(Error::io("gone"));
+        assert_eq!(journal.load(board("b")).await, Err(Error::io("gone")));
+        assert_eq!(journal.load(board("b")).await, Ok(None));
+        let id = CommitId::from(1);
+        assert_eq!(journal.resolve(board("b"), None, id).await, Err(Error::io("gone")));
+        assert_eq!(journal.resolve(board("b"), None, id).await, Ok(Resolved::Absent));
     }
 }

@@ -303,3 +303,11 @@ fn absent_is_none<T>(result: Result<Option<T>, Error>) -> Result<Option<T>, Erro
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Memory;
+    use crate::conformance::Subject;
+
+    crate::journal_conformance!(Subject::volatile(Memory::new()));
+}

@@ -70,7 +70,15 @@ impl Append {
         let Some(first) = self.commits.first() else { return Some("an append has at least one commit") };
         let follows = self.expected.map_or(Revision::ZERO, |head| head.revision) < first.revision;
         let ascends = self.commits.windows(2).all(|pair| pair[0].revision < pair[1].revision);
-        if follows && ascends { None } else { Some("the revisions of an append ascend from the expected head") }
+        if !(follows && ascends) {
+            return Some("the revisions of an append ascend from the expected head");
+        }
+        let numbers = self.commits.iter().flat_map(|commit| {
+            let deadline = commit.deadline.unwrap_or_default();
+            [commit.revision.0, commit.board_time.0, deadline.0]
+        });
+        let largest = numbers.max().unwrap_or_default();
+        i64::try_from(largest).is_err().then_some("a revision or a board time is 2^63 or more")
     }
 }
 

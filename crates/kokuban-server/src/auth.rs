@@ -11,7 +11,9 @@ use axum::extract::{FromRef, FromRequestParts, MatchedPath};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName};
+use kokuban_api::headers::AGENT;
 use kokuban_api::problem::{ErrorCode, Problem};
+use kokuban_core::caller::Actor;
 use kokuban_core::ids::{AgentName, BoardName, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -20,7 +22,6 @@ use crate::edge::RequestContext;
 use crate::error::ApiError;
 use crate::pattern::Pattern;
 
-const KOKUBAN_AGENT: HeaderName = HeaderName::from_static("kokuban-agent");
 /// The name of whoever gives none in mode `open`.
 pub const ANONYMOUS: &str = "anonymous";
 /// No secret is longer; more is not hashed.
@@ -33,6 +34,7 @@ pub struct Caller {
     /// False for the `anonymous` that stands for nobody in particular.
     pub named: bool,
     pub admin: bool,
+    /// Reads only.
     pub observer: bool,
     pub credential: Credential,
     /// Shared with the credential.
@@ -64,6 +66,12 @@ impl Caller {
         self.boards.iter().any(|pattern| pattern.matches(board.as_str()))
     }
 
+    /// The caller as the rules know it.
+    #[must_use]
+    pub fn actor(&self) -> Actor {
+        Actor { agent: self.agent.clone(), named: self.named, admin: self.admin, observer: self.observer }
+    }
+
     /// The caller's name, where `anonymous` will not do.
     ///
     /// # Errors
@@ -72,7 +80,10 @@ impl Caller {
         if self.named {
             Ok(&self.agent)
         } else {
-            Err(Problem::new(ErrorCode::AgentRequired, "this call needs to know who calls: send the header Kokuban-Agent"))
+            Err(Problem::new(
+                ErrorCode::AgentRequired,
+                "this call needs to know who calls: send the header Kokuban-Agent",
+            ))
         }
     }
 
@@ -110,7 +121,7 @@ impl Authenticator {
             agent,
             named,
             admin: true,
-            observer: true,
+            observer: false,
             credential: Credential::Open,
             boards: Arc::clone(&all_boards),
         };
@@ -125,7 +136,7 @@ impl Authenticator {
     /// 400 `malformed`, `invalid_name`; 401 `unauthenticated`; 403 `forbidden`.
     pub fn authenticate(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
         let authorization = once(headers, &AUTHORIZATION)?;
-        let claimed = once(headers, &KOKUBAN_AGENT)?;
+        let claimed = once(headers, &AGENT)?;
         match self.mode {
             AuthMode::Open => self.by_name(claimed),
             AuthMode::Token => self.by_token(authorization, claimed),
@@ -152,7 +163,10 @@ impl Authenticator {
         {
             return Err(Problem::new(
                 ErrorCode::Forbidden,
-                format!("the token belongs to `{}`; leave the header Kokuban-Agent out, or send that name", caller.agent),
+                format!(
+                    "the token belongs to `{}`; leave the header Kokuban-Agent out, or send that name",
+                    caller.agent
+                ),
             ));
         }
         Ok(caller.clone())
@@ -194,7 +208,8 @@ fn once<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a [u8]
 }
 
 fn agent_name(bytes: &[u8]) -> Result<AgentName, Problem> {
-    let invalid = |detail: String| Problem::new(ErrorCode::InvalidName, format!("in the header Kokuban-Agent: {detail}"));
+    let invalid =
+        |detail: String| Problem::new(ErrorCode::InvalidName, format!("in the header Kokuban-Agent: {detail}"));
     let text = std::str::from_utf8(bytes).map_err(|_| invalid("the name is not UTF-8".into()))?;
     AgentName::new(text).map_err(|rule| invalid(rule.to_string()))
 }
@@ -245,7 +260,10 @@ mod tests {
 
     fn with_tokens() -> Authenticator {
         let mut config = Config { auth: AuthMode::Token, ..Config::default() };
-        config.tokens = vec![token("ra", "secret-of-ra", &[], &["order-*"]), token("rv", "secret-of-rv", &[ServerRole::Admin], &["*"])];
+        config.tokens = vec![
+            token("ra", "secret-of-ra", &[], &["order-*"]),
+            token("rv", "secret-of-rv", &[ServerRole::Admin], &["*"]),
+        ];
         config.roles.observer = vec![AgentName::new("ra").unwrap()];
         Authenticator::new(&config)
     }
@@ -287,17 +305,30 @@ mod tests {
     fn a_token_names_its_agent_roles_and_boards() {
         let tokens = with_tokens();
         let ra = tokens.authenticate(&headers(&[("authorization", "Bearer secret-of-ra")])).unwrap();
-        assert_eq!((ra.agent.as_str(), ra.admin, ra.observer, ra.credential), ("ra", false, true, Credential::Token(0)));
+        assert_eq!(
+            (ra.agent.as_str(), ra.admin, ra.observer, ra.credential),
+            ("ra", false, true, Credential::Token(0))
+        );
         assert!(ra.may_see(&BoardName::new("order-7").unwrap()) && !ra.may_see(&BoardName::new("other").unwrap()));
         assert_eq!(ra.require_admin().unwrap_err().known_code(), Some(ErrorCode::Forbidden));
-        let rv = tokens.authenticate(&headers(&[("authorization", "bearer  secret-of-rv"), ("kokuban-agent", "rv")])).unwrap();
+        let rv = tokens
+            .authenticate(&headers(&[("authorization", "bearer  secret-of-rv"), ("kokuban-agent", "rv")]))
+            .unwrap();
         assert!(rv.admin && rv.require_name().is_ok());
     }
 
     #[test]
     fn without_a_known_token_nobody_is_let_in_and_no_secret_is_shown() {
         let tokens = with_tokens();
-        for value in ["Bearer wrong-secret", "Bearer", "Bearer ", "Basic secret-of-ra", "secret-of-ra", "Bearer secret-of-ra x", ""] {
+        for value in [
+            "Bearer wrong-secret",
+            "Bearer",
+            "Bearer ",
+            "Basic secret-of-ra",
+            "secret-of-ra",
+            "Bearer secret-of-ra x",
+            "",
+        ] {
             let problem = tokens.authenticate(&headers(&[("authorization", value)])).unwrap_err();
             assert!(problem.is(ErrorCode::Unauthenticated), "{value}");
             let text = String::from_utf8(problem.to_bytes()).unwrap();

@@ -65,8 +65,7 @@ pub(crate) struct Refused(pub(crate) Problem);
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = Response::default();
-        *response.status_mut() =
-            StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        *response.status_mut() = StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         if let Some(headers) = self.headers {
             *response.headers_mut() = *headers;
         }

@@ -5,12 +5,21 @@
 //! Not known here: how a board decides (core), what is durable (journal), when (engine).
 
 pub mod accept;
+pub mod app;
 pub mod auth;
+pub mod call;
 pub mod config;
 pub mod docs;
 pub mod edge;
 pub mod error;
 pub mod metrics;
+pub mod pages;
 pub mod pattern;
+mod problems;
+pub mod refusals;
+mod reply;
+pub mod routes;
+pub mod serve;
 pub mod shutdown;
+pub mod streams;
 pub mod telemetry;

@@ -3,6 +3,9 @@
 //! Invariant: the phase only moves forward: running, stopping, killed.
 //! Not known here: what a stream or a connection does when it hears the word.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tokio::sync::watch;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,11 +21,13 @@ enum Phase {
 #[derive(Debug, Clone)]
 pub struct Shutdown {
     phase: watch::Sender<Phase>,
+    /// The same in short: every connection looks at it whenever it wakes, and must not take a lock for that.
+    stopping: Arc<AtomicBool>,
 }
 
 impl Default for Shutdown {
     fn default() -> Self {
-        Self { phase: watch::Sender::new(Phase::Running) }
+        Self { phase: watch::Sender::new(Phase::Running), stopping: Arc::default() }
     }
 }
 
@@ -44,7 +49,7 @@ impl Shutdown {
 
     #[must_use]
     pub fn is_stopping(&self) -> bool {
-        *self.phase.borrow() >= Phase::Stopping
+        self.stopping.load(Ordering::Acquire)
     }
 
     /// Resolves when the stop was asked for. A stream says `bye` then.
@@ -58,6 +63,7 @@ impl Shutdown {
     }
 
     fn advance(&self, to: Phase) {
+        self.stopping.store(true, Ordering::Release);
         self.phase.send_if_modified(|phase| {
             let forward = to > *phase;
             if forward {

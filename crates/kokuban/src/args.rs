@@ -108,7 +108,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     /// Configuration file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, env = "KOKUBAN_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Whether an answered write survives a crash.
     #[arg(long, value_name = "KIND")]
@@ -119,6 +119,9 @@ pub(crate) struct ServeArgs {
     /// Serve without credentials on an address that others can reach.
     #[arg(long)]
     pub(crate) insecure_open: bool,
+    /// After damage to the log: keep a copy, and go on with what stands before the damage.
+    #[arg(long)]
+    pub(crate) salvage: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -465,13 +468,21 @@ pub(crate) enum TokenCommand {
         /// Agent that will use it.
         #[arg(value_name = "AGENT")]
         name: String,
-        /// Roles of the agent on the server.
-        #[arg(long)]
-        role: Vec<String>,
+        /// Role of the agent on the whole server. May be repeated.
+        #[arg(long, value_name = "ROLE")]
+        role: Vec<ServerRole>,
         /// Boards it may see, as patterns.
         #[arg(long, value_name = "PATTERN", default_value = "*")]
         boards: Vec<String>,
     },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ServerRole {
+    /// May do everything that is not an agent's business.
+    Admin,
+    /// May see every board.
+    Observer,
 }
 
 /// `ZONE/KEY`, the key with its own slashes.

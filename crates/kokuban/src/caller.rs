@@ -4,17 +4,25 @@
 //! an agent's name may hold; with a credential the name is the credential's, unless one is given.
 
 use std::env;
+use std::time::Duration;
 
-use kokuban_client::{Board, Client};
+use kokuban_client::{Board, Client, RetryPolicy};
 
 use crate::args::ClientArgs;
 use crate::failure::Failure;
 
 const DEFAULT_URL: &str = "http://127.0.0.1:7411";
+/// Somebody waits at the prompt: a server that restarts is waited for, one that is not there is told soon.
+const AT_THE_PROMPT: RetryPolicy = RetryPolicy {
+    attempts_max: 5,
+    total: Duration::from_secs(10),
+    base: Duration::from_millis(100),
+    cap: Duration::from_secs(2),
+};
 
 /// The client that `args` describe.
 pub(crate) fn client(args: &ClientArgs) -> Result<Client, Failure> {
-    let mut builder = Client::builder(args.url.as_deref().unwrap_or(DEFAULT_URL));
+    let mut builder = Client::builder(args.url.as_deref().unwrap_or(DEFAULT_URL)).retry(AT_THE_PROMPT);
     match (&args.agent, &args.token) {
         (Some(agent), _) => builder = builder.agent(agent),
         (None, None) => builder = builder.agent(default_agent()),

@@ -11,13 +11,17 @@ use std::process::ExitCode;
 use kokuban_api::problem::Current;
 use kokuban_api::{NextAction, Problem};
 
+use crate::commands::show;
 use crate::output::{clip, is_closed_pipe, safe};
 
 /// Why a command ended without success.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// A call failed; `redo` is the command line that would go on, if there is an obvious one.
-    Call { error: kokuban_client::Error, redo: Option<Redo> },
+    Call {
+        error: kokuban_client::Error,
+        redo: Option<Redo>,
+    },
     /// What was typed cannot be done.
     Usage(String),
     Other(anyhow::Error),
@@ -59,7 +63,8 @@ impl Failure {
 
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Call { error: kokuban_client::Error::Name(_) | kokuban_client::Error::Config(_), .. } => 2,
+            Self::Usage(_)
+            | Self::Call { error: kokuban_client::Error::Name(_) | kokuban_client::Error::Config(_), .. } => 2,
             Self::Call { error, .. } if error.is_conflict() => 3,
             Self::Call { error, .. } if error.is_forbidden() => 4,
             Self::Call { error, .. } if error.is_unreachable() => 5,
@@ -142,7 +147,7 @@ fn write_current(f: &mut fmt::Formatter<'_>, current: &Current) -> fmt::Result {
         write!(f, " at {at}")?;
     }
     match (&current.value, current.value_omitted) {
-        (Some(value), _) => write!(f, "\n  value: {}", clip(&safe(&value.to_string()), 400)),
+        (Some(value), _) => write!(f, "\n  value: {}", clip(&safe(&show::json(value)), 400)),
         (None, Some(true)) => write!(f, "\n  value: too large to show here"),
         (None, _) => Ok(()),
     }
@@ -164,5 +169,70 @@ pub(crate) fn advice(problem: &Problem) -> String {
     match (&problem.next.method, &problem.next.path) {
         (Some(method), Some(path)) => format!("{words} ({} {})", safe(method), safe(path)),
         _ => words.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kokuban_api::problem::Next;
+    use kokuban_api::{ErrorCode, NextAction};
+    use kokuban_client::Error;
+    use kokuban_core::ids::Version;
+
+    use super::*;
+
+    fn refused(code: ErrorCode) -> Failure {
+        Error::Problem(Problem::new(code, "as told")).into()
+    }
+
+    #[test]
+    fn every_failure_has_its_exit_code() {
+        for (failure, code) in [
+            (Failure::usage("x"), 2),
+            (refused(ErrorCode::VersionConflict), 3),
+            (refused(ErrorCode::PreconditionRequired), 3),
+            (refused(ErrorCode::IllegalTransition), 3),
+            (refused(ErrorCode::LeaseHeld), 3),
+            (refused(ErrorCode::Unauthenticated), 4),
+            (refused(ErrorCode::ArbiterOnly), 4),
+            (refused(ErrorCode::NotFound), 1),
+            (refused(ErrorCode::InvalidValue), 1),
+            (Error::Timeout(std::time::Duration::from_secs(1)).into(), 5),
+            (Error::Config("x".into()).into(), 2),
+            (Failure::Other(anyhow::anyhow!("x")), 1),
+        ] {
+            assert_eq!(failure.code(), code, "{failure:?}");
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_failure_and_a_full_disk_is_one() {
+        assert!(Failure::from(io::Error::from(io::ErrorKind::BrokenPipe)).is_closed_pipe());
+        assert!(!Failure::from(io::Error::from(io::ErrorKind::StorageFull)).is_closed_pipe());
+    }
+
+    #[test]
+    fn a_conflict_says_what_changed_by_whom_and_the_next_command() {
+        let current = Current {
+            version: Version(7),
+            updated_by: Some("rv".parse().expect("a name")),
+            status: Some("pending_review".parse().expect("a status")),
+            ..Current::default()
+        };
+        let problem = Problem::new(ErrorCode::VersionConflict, "the entry is at version 7")
+            .with_current(current)
+            .with_changed(vec!["/features".into()])
+            .with_next(Next::call(NextAction::Reread, "GET", "/v1/boards/b/entries/z/k"));
+        let redo = Some(Redo("kokuban move z/k confirmed --version {version}".into()));
+        let text = Failure::Call { error: Error::Problem(problem), redo }.to_string();
+        for part in ["version 7", "pending_review", "by rv", "/features", "GET /v1", "kokuban move z/k confirmed --version 7"] {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_came_from_a_board_cannot_act_on_the_terminal() {
+        let text = Failure::from(Error::Problem(Problem::new(ErrorCode::NotFound, "\u{1b}[2J"))).to_string();
+        assert!(!text.contains('\u{1b}'), "{text}");
     }
 }

@@ -87,7 +87,13 @@ async fn client_command(command: Command, client: &args::ClientArgs) -> Outcome 
         Command::Note(args) => commands::note::run(args, &board, out).await,
         Command::Lease(args) => commands::lease::run(args, &board, out).await,
         Command::Claim(args) => commands::lease::claim(args, &board, out).await,
-        Command::Serve(_) | Command::Dev(_) | Command::Demo(_) | Command::DemoAgent(_) | Command::Board(_)
-        | Command::Verify(_) | Command::CheckConfig(_) | Command::Token(_) => unreachable!("handled above"),
+        Command::Serve(_)
+        | Command::Dev(_)
+        | Command::Demo(_)
+        | Command::DemoAgent(_)
+        | Command::Board(_)
+        | Command::Verify(_)
+        | Command::CheckConfig(_)
+        | Command::Token(_) => unreachable!("handled above"),
     }
 }

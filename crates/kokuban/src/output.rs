@@ -29,6 +29,11 @@ impl Output {
         Self { form: form.unwrap_or(default) }
     }
 
+    /// For people, wherever it goes.
+    pub(crate) fn table() -> Self {
+        Self { form: Form::Table }
+    }
+
     pub(crate) fn form(self) -> Form {
         self.form
     }
@@ -50,7 +55,7 @@ impl Output {
         row: impl Fn(&T) -> [String; N],
     ) -> io::Result<()> {
         match self.form {
-            Form::Table => print(&table(columns, things.iter().map(row))),
+            Form::Table => print(&rows(columns, things.iter().map(row))),
             Form::Json => print(&pretty(&things)?),
             Form::Jsonl => things.iter().try_for_each(|thing| print(&compact(thing)?)),
         }
@@ -90,9 +95,9 @@ fn compact<T: Serialize>(thing: &T) -> io::Result<String> {
 }
 
 /// A table as text.
-pub(crate) fn table<const N: usize>(columns: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+fn rows<const N: usize>(columns: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(columns.map(str::to_uppercase));
     for row in rows {
         table.add_row(row.map(|cell| clip(&safe(&cell), CELL_CHARS_MAX)));
@@ -161,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_table_has_a_head_and_a_line_for_each_row() {
-        let text = table(["key", "version"], [["a".to_owned(), "1".to_owned()]].into_iter());
+        let text = rows(["key", "version"], [["a".to_owned(), "1".to_owned()]].into_iter());
         let lines: Vec<_> = text.lines().map(|l| l.split_whitespace().collect::<Vec<_>>()).collect();
         assert_eq!(lines, [["KEY", "VERSION"], ["a", "1"]]);
     }

@@ -1,13 +1,20 @@
-//! `kokuban serve` and `kokuban dev`: the flags, handed to the server.
+//! `kokuban serve` and `kokuban dev`: the flags, handed to the server, and the first lines that it prints.
 //!
 //! Invariant: the thinnest seam there is; what a setting means, and where files and variables come in, is known to
-//! `kokuban_server::config` alone.
+//! `kokuban_server::config` alone. Standard output gets the one line that says where the server listens.
 
+use std::io::Write as _;
+use std::net::SocketAddr;
 use std::path::Path;
 
-use anyhow::anyhow;
+use anyhow::Context as _;
+use kokuban_journal::sqlite::Salvage;
+use kokuban_server::config::{Config, ConfigError, Flag, Sources};
+use kokuban_server::serve::Server;
+use kokuban_server::shutdown::Shutdown;
+use kokuban_server::telemetry;
 
-use crate::args::ServeArgs;
+use crate::args::{Durability, LogFormat, ServeArgs};
 use crate::failure::{Failure, Outcome};
 
 /// Which defaults apply.
@@ -19,10 +26,78 @@ pub(crate) enum Mode {
 }
 
 pub(crate) fn serve(args: &ServeArgs, mode: Mode) -> Outcome {
-    Err(Failure::Other(anyhow!("this build cannot serve yet ({mode:?}, {args:?})")))
+    let config = config(args, mode)?;
+    telemetry::start(&config);
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
+    let salvage = if args.salvage { Salvage::CutAtDamage } else { Salvage::Refuse };
+    let runtime = tokio::runtime::Runtime::new().context("the runtime does not start").map_err(Failure::Other)?;
+    runtime.block_on(run(config, salvage, mode)).map_err(Failure::Other)
+}
+
+async fn run(config: Config, salvage: Salvage, mode: Mode) -> anyhow::Result<()> {
+    let shutdown = Shutdown::new();
+    let signals = shutdown.on_signals().context("signals cannot be handled")?;
+    let server = Server::open(config, salvage, shutdown.clone()).await?;
+    let signals = tokio::spawn(signals);
+    announce(server.local_addr(), mode).context("standard output cannot be written")?;
+    tokio::select! {
+        () = server.run() => {}
+        // Whatever was acknowledged is in the journal already.
+        () = shutdown.killed() => {}
+    }
+    signals.abort();
+    Ok(())
+}
+
+fn announce(addr: SocketAddr, mode: Mode) -> std::io::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "listening on http://{addr}")?;
+    stdout.flush()?;
+    if mode == Mode::Dev {
+        let banner = include_str!("dev-banner.txt").replace("{url}", &format!("http://{addr}"));
+        // A banner that cannot be shown is no reason not to serve.
+        let _ = std::io::stderr().lock().write_all(banner.as_bytes());
+    }
+    Ok(())
+}
+
+fn config(args: &ServeArgs, mode: Mode) -> Result<Config, Failure> {
+    let mut flags = Vec::new();
+    let mut set = |key, flag, value: String| flags.push(Flag { key, flag, value });
+    if let Some(listen) = &args.listen {
+        set("listen", "--listen", listen.clone());
+    }
+    if let Some(data) = &args.data {
+        set("data", "--data", data.display().to_string());
+    }
+    let durability = args.durability.or((mode == Mode::Dev && args.data.is_none()).then_some(Durability::Memory));
+    match durability {
+        Some(Durability::Disk) => set("durability", "--durability", "disk".to_owned()),
+        Some(Durability::Memory) => set("durability", "--durability", "memory".to_owned()),
+        None => {}
+    }
+    match args.log_format {
+        Some(LogFormat::Text) => set("log_format", "--log-format", "text".to_owned()),
+        Some(LogFormat::Json) => set("log_format", "--log-format", "json".to_owned()),
+        None => {}
+    }
+    if args.insecure_open {
+        set("insecure_open", "--insecure-open", "true".to_owned());
+    }
+    let sources = Sources::of_process(args.config.clone(), flags);
+    let mut config = Config::load(&sources).map_err(|error| Failure::Other(error.into()))?;
+    if mode == Mode::Dev {
+        config.create_any_board_with_default();
+    }
+    Ok(config)
 }
 
 /// The flaws of a server's configuration file.
 pub(crate) fn check_config(path: &Path) -> Result<(), Vec<String>> {
-    Err(vec![format!("{}: this build cannot check a configuration yet", path.display())])
+    let sources = Sources { file: Some(path.to_path_buf()), env: Vec::new(), flags: Vec::new() };
+    let lines = |error: ConfigError| error.flaws.iter().map(ToString::to_string).collect();
+    let config = Config::load(&sources).map_err(lines)?;
+    kokuban_server::config::load_blueprints(&config).map(|_| ()).map_err(lines)
 }

@@ -5,6 +5,7 @@
 
 mod board;
 mod claim;
+mod erasure;
 mod lease;
 mod note;
 mod operation;
@@ -15,6 +16,7 @@ mod transaction;
 
 pub use board::{BlueprintRef, CreateBoard};
 pub use claim::Claim;
+pub use erasure::Erasure;
 pub use lease::{LeaseRenewal, LeaseRequest};
 pub use note::NoteBody;
 pub use operation::{Intent, Op, Operand, Operation};

@@ -152,6 +152,9 @@ mod tests {
         let last = read(huge.as_bytes().chunks(7).collect(), 100).pop().expect("an outcome");
         assert!(last.expect_err("too large").contains("exceeds 100 bytes"));
         let silence = ":\n\n".repeat(200) + "id: 00000000000000ab.4\n\n";
-        assert_eq!(read(silence.as_bytes().chunks(7).collect(), 100), vec![Ok(Sse::default().id("00000000000000ab.4"))]);
+        assert_eq!(
+            read(silence.as_bytes().chunks(7).collect(), 100),
+            vec![Ok(Sse::default().id("00000000000000ab.4"))]
+        );
     }
 }

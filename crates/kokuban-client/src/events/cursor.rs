@@ -117,3 +117,96 @@ fn position(id: &str) -> Result<Position, Error> {
 fn decode<T: DeserializeOwned>(data: &str) -> Result<T, Error> {
     serde_json::from_str(data).map_err(|e| Error::Protocol(format!("an event of {} bytes: {e}", data.len())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EPOCH: &str = "00000000000000ab";
+
+    fn at(revision: u64) -> Position {
+        format!("{EPOCH}.{revision}").parse().expect("a position")
+    }
+
+    fn commit(revision: u64) -> Sse {
+        let data =
+            format!(r#"{{"revision":{revision},"at":"2026-11-30T12:00:00.000Z","request_id":"r","changes":[]}}"#);
+        Sse::default().event("commit").id(at(revision).to_string()).data(data)
+    }
+
+    fn reset() -> Sse {
+        let data = format!(r#"{{"reason":"epoch","oldest":"{}","head":"{}"}}"#, at(1), at(9));
+        Sse::default().event("reset").data(data)
+    }
+
+    #[test]
+    fn an_id_alone_moves_the_position_in_silence() {
+        let mut cursor = Cursor::at(Some(at(3)));
+        assert!(cursor.accept(&Sse::default().id(at(4).to_string())).expect("valid").is_none());
+        assert_eq!(cursor.position(), Some(at(4)));
+    }
+
+    #[test]
+    fn a_commit_moves_the_position_and_is_handed_out_once() {
+        let mut cursor = Cursor::at(Some(at(3)));
+        assert!(matches!(cursor.accept(&commit(4)).expect("valid"), Some(Event::Commit(c)) if c.position == at(4)));
+        assert!(cursor.accept(&commit(4)).expect("valid").is_none());
+        assert!(cursor.accept(&commit(3)).expect("valid").is_none());
+        assert_eq!(cursor.position(), Some(at(4)));
+    }
+
+    #[test]
+    fn snapshot_blocks_move_nothing_until_the_snapshot_ends() {
+        let entry =
+            r#"{"zone":"z","key":"k","value":1,"version":2,"updated_by":"ra","updated_at":"2026-11-30T12:00:00.000Z"}"#;
+        let mut cursor = Cursor::default();
+        let snapshot = cursor.accept(&Sse::default().event("snapshot").data(entry)).expect("valid");
+        assert!(matches!(snapshot, Some(Event::Snapshot(_))) && cursor.position().is_none());
+        let data = r#"{"revision":7,"entries":1}"#;
+        let end = Sse::default().event("snapshot_end").id(at(7).to_string()).data(data);
+        assert!(matches!(cursor.accept(&end).expect("valid"), Some(Event::SnapshotEnd(p)) if p == at(7)));
+        assert_eq!(cursor.position(), Some(at(7)));
+    }
+
+    #[test]
+    fn a_reset_moves_to_the_head_or_where_a_snapshot_follows_forgets_the_place() {
+        let mut cursor = Cursor::at(Some(at(3)));
+        assert!(matches!(cursor.accept(&reset().id(at(9).to_string())).expect("valid"), Some(Event::Reset(_))));
+        assert_eq!(cursor.position(), Some(at(9)));
+        cursor.accept(&reset()).expect("valid");
+        assert_eq!(cursor.position(), None);
+    }
+
+    #[test]
+    fn nonsense_is_an_error_and_moves_nothing() {
+        let mut cursor = Cursor::at(Some(at(3)));
+        let id = at(4).to_string();
+        for block in [
+            Sse::default().id("4"),
+            Sse::default().event("commit").data("{}"),
+            Sse::default().event("commit").id(&id).data("{"),
+            Sse::default().event("hello").id(&id).data("[]"),
+            Sse::default().event("reset").id(&id).data("{}"),
+            Sse::default().event("snapshot_end").data("{}"),
+        ] {
+            assert!(cursor.accept(&block).is_err(), "{block:?}");
+            assert_eq!(cursor.position(), Some(at(3)), "{block:?}");
+        }
+    }
+
+    #[test]
+    fn an_event_of_a_newer_server_is_passed_over_with_its_position() {
+        let mut cursor = Cursor::at(Some(at(3)));
+        let block = Sse::default().event("weather").id(at(4).to_string()).data("sun");
+        assert!(cursor.accept(&block).expect("tolerant").is_none());
+        assert_eq!(cursor.position(), Some(at(4)));
+    }
+
+    #[test]
+    fn the_pause_that_the_server_asks_for_is_kept() {
+        let mut cursor = Cursor::default();
+        cursor.accept(&Sse::default().retry(2_500)).expect("valid");
+        cursor.accept(&Sse::default()).expect("valid");
+        assert_eq!(cursor.retry_ms(), Some(2_500));
+    }
+}

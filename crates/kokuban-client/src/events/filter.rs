@@ -108,12 +108,8 @@ impl EventFilter {
 
     pub(crate) fn query(&self) -> Query {
         let mut query = Query::default();
-        let repeated = [
-            ("zone", &self.zones),
-            ("key", &self.keys),
-            ("prefix", &self.prefixes),
-            ("status", &self.statuses),
-        ];
+        let repeated =
+            [("zone", &self.zones), ("key", &self.keys), ("prefix", &self.prefixes), ("status", &self.statuses)];
         for (name, values) in repeated {
             values.iter().for_each(|value| query.push(name, value));
         }
@@ -146,9 +142,6 @@ mod tests {
     #[test]
     fn filters_are_repeated_and_escaped() {
         let filter = EventFilter::new().zone("分析").zone("a+b").start(Start::Oldest).snapshot();
-        assert_eq!(
-            filter.query().to_string(),
-            "?zone=%E5%88%86%E6%9E%90&zone=a%2Bb&after=start&snapshot=true"
-        );
+        assert_eq!(filter.query().to_string(), "?zone=%E5%88%86%E6%9E%90&zone=a%2Bb&after=start&snapshot=true");
     }
 }

@@ -181,7 +181,7 @@ impl Follower {
         if self.nonsense >= NONSENSE_MAX { Turn::End(error) } else { Turn::Interrupted(error) }
     }
 
-    async fn connect(&self) -> Result<Blocks<Chunks>, Error> {
+    async fn connect(&mut self) -> Result<Blocks<Chunks>, Error> {
         let mut call = Call::read(self.target.clone()).header("accept", "text/event-stream")?;
         if let Some(position) = self.cursor.position() {
             call = call.header("last-event-id", &position.to_string())?;
@@ -224,4 +224,144 @@ fn alive(chunks: Chunks, silence_max: Duration) -> Chunks {
         }
     };
     stream::unfold(Some(chunks), next).boxed()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::EventFilter;
+    use crate::fake::{Fake, Reply};
+
+    const EPOCH: &str = "00000000000000ab";
+
+    fn commit(revision: u64) -> String {
+        format!(
+            "event: commit\nid: {EPOCH}.{revision}\ndata: {{\"revision\":{revision},\
+             \"at\":\"2026-11-30T12:00:00.000Z\",\"by\":\"ra\",\"request_id\":\"r\",\"changes\":[]}}\n\n"
+        )
+    }
+
+    fn hello(revision: u64) -> String {
+        format!(
+            "retry: 5\n\nevent: hello\nid: {EPOCH}.{revision}\ndata: {{\"epoch\":\"{EPOCH}\",\"head\":\"{EPOCH}.9\",\
+             \"oldest\":\"{EPOCH}.1\",\"filter\":{{}},\"heartbeat_ms\":15000}}\n\n"
+        )
+    }
+
+    fn whole(text: String) -> Reply {
+        Reply::Stream(vec![text.into_bytes()])
+    }
+
+    fn follow(fake: &Fake) -> EventStream {
+        fake.client().board("b").expect("a name").events(&EventFilter::new())
+    }
+
+    /// The revisions of the next commits.
+    async fn revisions(events: &mut EventStream, n: usize) -> Vec<u64> {
+        let mut seen = Vec::new();
+        while seen.len() < n {
+            let event = timeout(Duration::from_secs(10), events.next()).await.expect("in time");
+            if let Event::Commit(commit) = event.expect("not over").expect("no error") {
+                seen.push(commit.position.revision.0);
+            }
+        }
+        seen
+    }
+
+    #[tokio::test]
+    async fn an_interrupted_stream_goes_on_with_the_next_commit() {
+        let first = hello(3) + &commit(4) + &format!("id: {EPOCH}.5\n\n");
+        let fake = Fake::start([whole(first), whole(hello(5) + &commit(6)), Reply::Close, whole(commit(7))]).await;
+        let mut events = follow(&fake);
+        assert_eq!(revisions(&mut events, 3).await, [4, 6, 7]);
+        let asked: Vec<_> = fake.received().iter().map(|r| r.headers.get("last-event-id").cloned()).collect();
+        assert_eq!(asked, [None, Some(format!("{EPOCH}.5")), Some(format!("{EPOCH}.6")), Some(format!("{EPOCH}.6"))]);
+        assert_eq!(events.position(), Some(format!("{EPOCH}.7").parse().expect("a position")));
+    }
+
+    #[tokio::test]
+    async fn a_message_cut_anywhere_is_seen_exactly_once() {
+        let message = commit(4);
+        for cut in 0..=message.len() {
+            let expected = if cut == message.len() { 4 } else { 3 };
+            let again = if cut == message.len() { commit(5) } else { commit(4) + &commit(5) };
+            let script = [whole(hello(3) + &message[..cut]), whole(hello(expected) + &again)];
+            let fake = Fake::start(script).await;
+            assert_eq!(revisions(&mut follow(&fake), 2).await, [4, 5], "cut after {cut} bytes");
+            let resumed = fake.received()[1].headers["last-event-id"].clone();
+            assert_eq!(resumed, format!("{EPOCH}.{expected}"), "cut after {cut} bytes");
+        }
+    }
+
+    #[tokio::test]
+    async fn bytes_that_arrive_one_by_one_make_the_same_events() {
+        let bytes = (hello(3) + &commit(4) + &commit(5)).into_bytes();
+        let fake = Fake::start([Reply::Stream(bytes.iter().map(|byte| vec![*byte]).collect())]).await;
+        assert_eq!(revisions(&mut follow(&fake), 2).await, [4, 5]);
+    }
+
+    #[tokio::test]
+    async fn a_reset_is_told_and_survived() {
+        let reset = format!(
+            "event: reset\nid: {EPOCH}.9\ndata: {{\"reason\":\"compacted\",\"oldest\":\"{EPOCH}.8\",\"head\":\"{EPOCH}.9\"}}\n\n"
+        );
+        let fake = Fake::start([whole(hello(3)), whole(reset + &commit(10))]).await;
+        let mut events = follow(&fake);
+        let mut resets = 0;
+        loop {
+            match events.next().await.expect("not over").expect("no error") {
+                Event::Reset(_) => resets += 1,
+                Event::Commit(commit) => {
+                    assert_eq!((resets, commit.position.revision.0), (1, 10));
+                    return;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn after_a_good_bye_the_stream_connects_again() {
+        let bye = "event: bye\ndata: {\"reason\":\"shutdown\"}\n\n";
+        let fake = Fake::start([Reply::Silent((hello(3) + bye).into_bytes()), whole(hello(3) + &commit(4))]).await;
+        assert_eq!(revisions(&mut follow(&fake), 1).await, [4]);
+    }
+
+    #[tokio::test]
+    async fn a_refusal_ends_the_stream_with_its_reason() {
+        let fake =
+            Fake::start([whole(hello(3)), Reply::problem(404, "board_not_found", json!({"retryable": false}))]).await;
+        let mut events = follow(&fake);
+        assert!(matches!(events.next().await, Some(Ok(Event::Hello(_)))));
+        assert_eq!(events.next().await.expect("an outcome").expect_err("refused").status(), Some(404));
+        assert!(events.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn something_else_than_a_kokuban_server_is_given_up_soon() {
+        let nonsense = || Reply::Stream(vec![b"event: commit\ndata: hello\n\n".to_vec()]);
+        let fake = Fake::start([nonsense(), nonsense(), nonsense(), nonsense()]).await;
+        let error = follow(&fake).next().await.expect("an outcome").expect_err("nonsense");
+        assert!(matches!(error, Error::Protocol(_)) && fake.received().len() == 3, "{error:?}");
+        let page = Fake::start([Reply::Json(200, json!({"items": []}))]).await;
+        assert!(matches!(follow(&page).next().await, Some(Err(Error::Protocol(_)))));
+    }
+
+    #[tokio::test]
+    async fn a_server_that_was_never_there_is_unreachable_within_the_bounds() {
+        let fake = Fake::start((0..9).map(|_| Reply::Close)).await;
+        let error = follow(&fake).next().await.expect("an outcome").expect_err("unreachable");
+        assert!(error.is_unreachable() && fake.received().len() == 4, "{error:?}");
+    }
+
+    #[tokio::test]
+    async fn a_silent_connection_counts_as_broken() {
+        let silent = stream::pending::<io::Result<Bytes>>().boxed();
+        let mut chunks = alive(silent, Duration::from_millis(20));
+        let error = chunks.next().await.expect("an outcome").expect_err("silence");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(chunks.next().await.is_none());
+    }
 }

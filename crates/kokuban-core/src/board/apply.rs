@@ -4,6 +4,7 @@
 //! be dropped. The indexes follow every change in the same step.
 //! Not known here: why something happened.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use imbl::OrdMap;
@@ -18,7 +19,10 @@ use crate::ids::{AgentName, BoardTime, EntryId, Revision, Status, Version};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApplyError {
     Board,
-    Revision { expected: Revision, found: Revision },
+    Revision {
+        expected: Revision,
+        found: Revision,
+    },
     /// An event names something that is not there.
     Missing(&'static str),
 }
@@ -44,8 +48,9 @@ impl Board {
         let mut after = self.clone();
         after.apply(commit)?;
         let mut touched: Vec<Touched> = Vec::new();
+        let mut known = BTreeSet::new();
         for id in commit.events.iter().filter_map(Event::entry) {
-            if touched.iter().all(|known| known.id != *id) {
+            if known.insert(id) {
                 touched.push(Touched {
                     id: id.clone(),
                     version: after.version_of(id),
@@ -174,10 +179,17 @@ impl Board {
         self.life = None;
     }
 
-    /// Everything but name, revision, time and floor goes.
+    /// Everything goes but name, revision, time, floor, and the keys: a repeat that comes late must not create or
+    /// delete a board a second time.
     fn clear(&mut self) {
-        let fresh = Self::absent(self.name.clone());
-        *self = Self { revision: self.revision, time: self.time, floor: self.floor, ..fresh };
+        *self = Self {
+            revision: self.revision,
+            time: self.time,
+            floor: self.floor,
+            keys: std::mem::take(&mut self.keys),
+            keys_by_age: std::mem::take(&mut self.keys_by_age),
+            ..Self::absent(self.name.clone())
+        };
     }
 
     /// What was known of a key goes with its tombstone.
@@ -276,7 +288,7 @@ impl Board {
     }
 
     fn count(&mut self, id: &EntryId, old: Option<&Entry>, new: Option<&Entry>) {
-        let tally = self.tally.entry(id.zone.clone()).or_default();
+        let tally = Arc::make_mut(self.tally.entry(id.zone.clone()).or_default());
         if let Some(old) = old {
             tally.entries -= 1;
             tally.bytes -= old.value.bytes;
@@ -372,6 +384,30 @@ impl Board {
             self.keys_by_age.remove(&revision);
             self.keys.remove(&name);
         }
+    }
+
+    /// Whether every index says what the board without indexes says.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        let mut again = self.clone();
+        again.reindex();
+        assert_eq!(self.queue, again.queue, "queue");
+        assert_eq!(self.tally, again.tally, "tally");
+        assert_eq!(self.bytes, again.bytes, "bytes");
+        assert_eq!(self.deadlines, again.deadlines, "deadlines");
+        assert_eq!(self.keys_by_age, again.keys_by_age, "keys by age");
+        assert_eq!(self.tombstones_by_age, again.tombstones_by_age, "tombstones by age");
+        for (id, entry) in &self.entries {
+            assert!(entry.version.0 <= self.revision.0, "{id} has version {} at {}", entry.version, self.revision);
+            assert!(self.tombstones.get(id).is_none(), "{id} is there and deleted");
+            assert!(entry.revision <= entry.touched && entry.touched <= self.revision, "{id}");
+        }
+        for (id, lease) in &self.leases {
+            assert!(self.entries.contains_key(id), "a lease on nothing: {id}");
+            assert!(lease.token.0 <= self.revision.0, "{id}");
+        }
+        assert!(self.floor.0 <= self.revision.0, "floor");
+        assert!(self.notes.iter().all(|(id, notes)| self.entries.contains_key(id) && !notes.is_empty()), "notes");
     }
 
     /// Rebuilds the indexes from what they are derived from.

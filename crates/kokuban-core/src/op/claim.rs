@@ -95,3 +95,6 @@ fn known_statuses(scene: &Scene<'_>, claim: &Claim) -> Result<(), Refusal> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

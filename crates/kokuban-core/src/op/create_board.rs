@@ -109,3 +109,6 @@ fn inputs(scene: &Scene<'_>, create: &CreateBoard) -> Result<Vec<Event>, Refusal
 fn escape(id: &EntryId) -> String {
     id.to_string().replace('~', "~0").replace('/', "~1")
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,3 +60,6 @@ pub(crate) fn judge(scene: &Scene<'_>, delete: &Delete, item: Item) -> Result<(E
     };
     Ok((Event::EntryDeleted { id: id.clone(), version, reason: delete.reason.clone() }, receipt))
 }
+
+#[cfg(test)]
+mod tests;

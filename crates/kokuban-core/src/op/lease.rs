@@ -251,3 +251,6 @@ fn revocation(scene: &Scene<'_>, release: &Release) -> Result<Event, Refusal> {
         _ => Ok(Event::LeaseRevoked { id: id.clone(), holder, reason: release.reason.clone() }),
     }
 }
+
+#[cfg(test)]
+mod tests;

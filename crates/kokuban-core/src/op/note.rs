@@ -82,3 +82,6 @@ pub(crate) fn close(scene: &Scene<'_>, close: &CloseNote) -> Result<Drafted, Ref
     }
     Ok((vec![Event::NoteClosed { id: close.id.clone(), note: close.note.clone() }], Reply::NoteClosed))
 }
+
+#[cfg(test)]
+mod tests;

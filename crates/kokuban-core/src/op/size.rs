@@ -124,3 +124,6 @@ fn signed(bytes: u64) -> i64 {
 pub(crate) fn warning(value: &Payload) -> Option<Warning> {
     (value.bytes > VALUE_BYTES_LARGE).then_some(Warning::ValueLarge { bytes: value.bytes })
 }
+
+#[cfg(test)]
+mod tests;

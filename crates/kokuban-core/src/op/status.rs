@@ -43,11 +43,9 @@ fn initial(lifecycle: &Lifecycle, wanted: Option<&Status>) -> Result<Status, Rej
     match wanted {
         None => Ok(lifecycle.default_status().clone()),
         Some(status) if lifecycle.is_initial(status) => Ok(status.clone()),
-        Some(status) => Err(Rejection::IllegalTransition {
-            from: None,
-            to: status.clone(),
-            allowed: lifecycle.initial.clone(),
-        }),
+        Some(status) => {
+            Err(Rejection::IllegalTransition { from: None, to: status.clone(), allowed: lifecycle.initial.clone() })
+        }
     }
 }
 
@@ -121,3 +119,6 @@ fn admits(scene: &Scene<'_>, id: &EntryId, entry: &Entry, transition: &Transitio
         By::Agent(name) => name == agent,
     })
 }
+
+#[cfg(test)]
+mod tests;

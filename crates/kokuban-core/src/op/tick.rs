@@ -44,3 +44,6 @@ pub(crate) fn resume(board: &Board, now: BoardTime) -> Vec<Event> {
     })
     .collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -129,9 +129,7 @@ fn judge_item(
         TransactItem::Write(write) => {
             write::judge(scene, write, at, growth).map(|accepted| (accepted.events, accepted.receipt))
         }
-        TransactItem::Delete(delete) => {
-            delete::judge(scene, delete, at).map(|(event, receipt)| (vec![event], receipt))
-        }
+        TransactItem::Delete(delete) => delete::judge(scene, delete, at).map(|(event, receipt)| (vec![event], receipt)),
         TransactItem::Lease(acquire) => {
             let mut failures = Failures::of(at);
             match lease::judge_acquire(scene, acquire, &mut failures) {
@@ -172,3 +170,6 @@ fn about(transact: &Transact, item: Item) -> Option<(EntryId, Option<Sha256>)> {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests;

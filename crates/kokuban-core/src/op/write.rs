@@ -63,9 +63,13 @@ pub struct NamedMarks {
 
 impl NamedMarks {
     /// The marks of the entry after the write. A new value begins without any.
-    fn over(&self, old: Option<&Entry>, value_changed: bool) -> Marks {
+    fn over(&self, old: Option<&Entry>, value_changed: bool, change: &Change) -> Marks {
         let mut marks = match old {
             Some(old) if !value_changed => old.marks().into_owned(),
+            // What is left of an untrusted value is no more to be trusted for a leaf that changed beside it.
+            Some(old) if matches!(change, Change::Patch(_)) => {
+                Marks { untrusted: old.is_untrusted(), ..Marks::default() }
+            }
             _ => Marks::default(),
         };
         if self.confidence.is_some() {
@@ -158,7 +162,8 @@ fn judge_content(scene: &Scene<'_>, write: &Write, entry: Option<&Entry>, failur
         failures.add_at(format!("/{}", member.name), rejection);
     }
     let current = scene.board.blueprint().schema_version;
-    if let Some(given) = write.schema_version.filter(|given| *given != current && given.checked_add(1) != Some(current)) {
+    if let Some(given) = write.schema_version.filter(|given| *given != current && given.checked_add(1) != Some(current))
+    {
         failures.add_at("/schema_version", Rejection::UnknownSchemaVersion { given, current });
     }
     let max = scene.board.blueprint().limits.derived_from_max;
@@ -185,12 +190,7 @@ impl NewValue {
     }
 }
 
-fn new_value(
-    scene: &Scene<'_>,
-    write: &Write,
-    entry: Option<&Entry>,
-    failures: &mut Failures,
-) -> Option<NewValue> {
+fn new_value(scene: &Scene<'_>, write: &Write, entry: Option<&Entry>, failures: &mut Failures) -> Option<NewValue> {
     match &write.change {
         Change::Replace(payload) => Some(NewValue::whole(payload.clone())),
         Change::Keep => entry.map(|entry| NewValue::whole(entry.value.clone())),
@@ -251,7 +251,7 @@ struct Judgement<'a> {
 
 fn accept(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>) -> Accepted {
     let entry = judged.entry;
-    let marks = write.marks.over(entry, judged.value_changed);
+    let marks = write.marks.over(entry, judged.value_changed, &write.change);
     let marks_changed = entry.is_none_or(|entry| *entry.marks() != marks);
     let moved = entry.is_some_and(|entry| entry.status != judged.status);
     let under_lease = judged.held.is_some_and(|held| held.kind == LeaseKind::Lease);
@@ -307,20 +307,15 @@ fn written(
     }
 }
 
-fn receipt(
-    scene: &Scene<'_>,
-    write: &Write,
-    judged: &Judgement<'_>,
-    version: Version,
-    outcome: Outcome,
-) -> Receipt {
+fn receipt(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>, version: Version, outcome: Outcome) -> Receipt {
     let entry = judged.entry;
     let lease = judged.granted.as_ref().and_then(|event| grant_of(scene, judged.held, event));
     let granted_to = judged.granted.is_some().then_some(&scene.actor.agent);
     let standing = entry.and_then(|entry| scene.board.owner(&write.id, entry));
     let holder = scene.board.lease(&write.id).map(|lease| &lease.holder);
     let author = judged.value_changed.then_some(&scene.actor.agent);
-    let mut warnings: Vec<Warning> = size::warning(&judged.value.payload).filter(|_| judged.value_changed).into_iter().collect();
+    let mut warnings: Vec<Warning> =
+        size::warning(&judged.value.payload).filter(|_| judged.value_changed).into_iter().collect();
     warnings.extend(second_producer(scene, write, judged));
     Receipt {
         id: write.id.clone(),
@@ -364,3 +359,6 @@ fn grant_of(scene: &Scene<'_>, held: Option<&Lease>, event: &Event) -> Option<Gr
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

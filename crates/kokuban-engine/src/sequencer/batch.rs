@@ -4,16 +4,17 @@
 //! decision hurts that request only. The batch of n equals n batches of one.
 //! Not known here: when the batch becomes durable.
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use kokuban_core::board::Board;
 use kokuban_core::command::{Command, Context, Decision, Repeat, decide};
 use kokuban_core::event::{Commit, Event};
 use kokuban_core::ids::{BoardName, BoardTime, ChainHash, Epoch, Revision, Timestamp};
-use kokuban_core::record;
+use kokuban_core::record::{self, Encoded};
 use kokuban_core::rejection::{Refusal, Rejection};
+use kokuban_core::reply::Reply;
 use kokuban_journal::{Append, CommitId, Head, NewRecord};
 use smol_str::SmolStr;
 use tokio::time::Instant;
@@ -26,6 +27,16 @@ use crate::stats::Counters;
 
 /// Claims and leases that may wait on one board.
 const WAITING_MAX: usize = 1_000;
+/// Records of a batch: the one that exceeds it is the last.
+const BATCH_BYTES_MAX: usize = 4 * 1_024 * 1_024;
+/// Pause before deadlines are looked at again that could not be worked off.
+const REST: Duration = Duration::from_millis(200);
+/// A request with this id panics when it is decided.
+#[cfg(test)]
+pub(crate) const PANICS: &str = "panics";
+/// A request with this id panics outside of the decision.
+#[cfg(test)]
+pub(crate) const BREAKS: &str = "breaks";
 
 /// A decided batch.
 pub(super) struct Batch {
@@ -66,13 +77,14 @@ impl Batch {
             chain: sequencer.chain,
             answers: Vec::new(),
         };
-        let mut decider = Decider { sequencer, batch, now, at };
+        let mut decider = Decider { sequencer, batch, bytes: 0, now, at };
+        // What a start tops up must not have been ended before.
+        let (resumes, requests): (Vec<_>, Vec<_>) =
+            requests.into_iter().partition(|pending| matches!(pending.request, Task::Resume));
+        resumes.into_iter().for_each(|pending| decider.judge(pending));
         decider.expire();
         decider.retry_waiting();
-        for pending in requests {
-            decider.judge(pending);
-            decider.serve_waiting();
-        }
+        decider.judge_all(requests);
         let Decider { sequencer, batch, .. } = decider;
         sequencer.work = batch.board.clone();
         sequencer.chain = batch.chain;
@@ -105,6 +117,8 @@ impl Batch {
 struct Decider<'s> {
     sequencer: &'s mut Sequencer,
     batch: Batch,
+    /// Of its records.
+    bytes: usize,
     now: BoardTime,
     at: Timestamp,
 }
@@ -114,11 +128,26 @@ impl Decider<'_> {
     fn expire(&mut self) {
         while self.batch.board.next_deadline().is_some_and(|deadline| deadline <= self.now) {
             let context = self.context(None);
-            match decide(&self.batch.board, &Command::Tick, &context) {
-                Ok(Decision::Commit { commit, .. }) => self.record(commit),
-                _ => return,
+            match judge(&self.batch.board, &Command::Tick, &context, Purpose::Record { bytes_max: usize::MAX }) {
+                Ok(Judged::Recorded(commit, _)) => self.record(*commit),
+                _ => {
+                    // Cannot be: every deadline belongs to a lease. It must not keep the board busy for ever.
+                    self.sequencer.rest_until = Instant::now() + REST;
+                    return;
+                }
             }
         }
+    }
+
+    /// Judges in order. What would make the batch too large stays in the mailbox.
+    fn judge_all(&mut self, requests: Vec<Pending>) {
+        let mut requests = requests.into_iter();
+        while self.bytes < BATCH_BYTES_MAX {
+            let Some(pending) = requests.next() else { return };
+            self.judge(pending);
+            self.serve_waiting();
+        }
+        self.sequencer.handle.inbox().put_back(requests.collect());
     }
 
     fn judge(&mut self, pending: Pending) {
@@ -126,32 +155,30 @@ impl Decider<'_> {
             Task::Resume => (&Command::Resume, self.context(None), false),
             Task::Ask(request) => (&request.command, self.context(Some(request)), request.dry_run),
         };
+        let bytes_max = self.sequencer.handle.shared.journal.caps().record_bytes_max;
+        let purpose = if dry_run { Purpose::Answer { bytes_max } } else { Purpose::Record { bytes_max } };
         let board = &self.batch.board;
-        let decided = catch_unwind(AssertUnwindSafe(|| decide(board, command, &context)));
+        let judged = catch_unwind(AssertUnwindSafe(|| judge(board, command, &context, purpose)));
         let position = self.batch.board.position();
         let now = self.now;
         let done = |reply, position, recorded| {
             Verdict::Done { answer: Answer { reply, position, now, replayed: false }, recorded }
         };
-        let verdict = match decided {
+        let verdict = match judged {
             Err(_) => {
                 Counters::add(&self.sequencer.handle.shared.counters.panics, 1);
                 tracing::error!(request_id = %context.request_id, "a decision panicked; nothing was changed");
                 Verdict::Failed(Error::Internal)
             }
-            Ok(Ok(Decision::Commit { commit, reply })) if dry_run => {
-                drop(commit);
-                done(Some(reply), position, false)
-            }
-            Ok(Ok(Decision::Commit { commit, reply })) => {
-                self.record(commit);
-                let position = self.batch.commits.last().map(|logged| logged.commit.position());
+            Ok(Ok(Judged::Recorded(commit, reply))) => {
+                let position = Some(commit.commit.position());
+                self.record(*commit);
                 done(Some(reply), position, true)
             }
-            Ok(Ok(Decision::Answer(reply))) => done(Some(reply), position, false),
-            Ok(Ok(Decision::Replay(revision))) => Verdict::Replay(revision),
-            Ok(Ok(Decision::Nothing)) if self.may_wait(&pending) => return self.wait(pending),
-            Ok(Ok(Decision::Nothing)) => done(None, position, false),
+            Ok(Ok(Judged::Answer(reply))) => done(Some(reply), position, false),
+            Ok(Ok(Judged::Replay(revision))) => Verdict::Replay(revision),
+            Ok(Ok(Judged::Nothing)) if self.may_wait(&pending) => return self.wait(pending),
+            Ok(Ok(Judged::Nothing)) => done(None, position, false),
             Ok(Err(refusal)) if is_held(&refusal) && self.may_wait(&pending) => return self.wait(pending),
             Ok(Err(refusal)) => {
                 Verdict::Failed(Error::Refused { refusal: Box::new(refusal), position, now: self.now })
@@ -165,36 +192,46 @@ impl Decider<'_> {
         !dry_run && pending.patience > Instant::now() && self.sequencer.waiting.len() < WAITING_MAX
     }
 
-    fn wait(&mut self, pending: Pending) {
+    /// New ones come last; those that waited before come here in their order.
+    fn wait(&mut self, mut pending: Pending) {
+        if pending.turn.is_none() {
+            pending.turn = Some(self.sequencer.next_turn);
+            self.sequencer.next_turn += 1;
+        }
         self.sequencer.waiting.push_back(pending);
     }
 
     /// Judges those who wait again, where something changed or their patience ended.
     fn retry_waiting(&mut self) {
-        self.sequencer.waiting.retain(|pending| !pending.reply.is_closed());
         let due = self.sequencer.waiting.iter().any(|pending| pending.patience <= Instant::now());
         if due || self.sequencer.retry_waiting || !self.batch.commits.is_empty() {
-            self.sequencer.retry_waiting = false;
-            for pending in std::mem::take(&mut self.sequencer.waiting) {
-                self.judge(pending);
-            }
+            self.judge_waiting();
         }
     }
 
     /// After each request: whoever waited longer goes before whoever comes next.
     fn serve_waiting(&mut self) {
-        if std::mem::take(&mut self.sequencer.retry_waiting) && !self.sequencer.waiting.is_empty() {
-            for pending in std::mem::take(&mut self.sequencer.waiting) {
-                self.judge(pending);
-            }
-            self.sequencer.retry_waiting = false;
+        if self.sequencer.retry_waiting {
+            self.judge_waiting();
         }
     }
 
-    fn record(&mut self, mut commit: Commit) {
-        let board = self.batch.board.advance(&mut commit).expect("a commit applies to the board it was decided on");
-        let encoded = record::encode(&commit);
+    /// Whoever gave up gets nothing.
+    fn judge_waiting(&mut self) {
+        self.sequencer.retry_waiting = false;
+        for pending in std::mem::take(&mut self.sequencer.waiting) {
+            if !pending.reply.is_closed() {
+                self.judge(pending);
+            }
+        }
+    }
+
+    fn record(&mut self, ready: Ready) {
+        #[cfg(test)]
+        assert_ne!(ready.commit.request_id, BREAKS, "as the test asked");
+        let Ready { commit, board, encoded } = ready;
         let chain = encoded.chain_after(self.batch.chain);
+        self.bytes += encoded.bytes.len();
         self.batch.records.push(NewRecord {
             revision: commit.revision,
             chain,
@@ -226,6 +263,51 @@ impl Decider<'_> {
     }
 }
 
+/// A decision with everything that recording it needs.
+enum Judged {
+    Recorded(Box<Ready>, Reply),
+    Answer(Reply),
+    Replay(Revision),
+    Nothing,
+}
+
+/// A commit, the board after it, and its record.
+struct Ready {
+    commit: Commit,
+    board: Board,
+    encoded: Encoded,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Purpose {
+    /// A dry run.
+    Answer { bytes_max: usize },
+    Record { bytes_max: usize },
+}
+
+/// Decides, applies and encodes: everything in which a defect may panic.
+fn judge(board: &Board, command: &Command, context: &Context, purpose: Purpose) -> Result<Judged, Refusal> {
+    #[cfg(test)]
+    assert_ne!(context.request_id, PANICS, "as the test asked");
+    let (mut commit, reply) = match decide(board, command, context)? {
+        Decision::Commit { commit, reply } => (commit, reply),
+        Decision::Answer(reply) => return Ok(Judged::Answer(reply)),
+        Decision::Replay(revision) => return Ok(Judged::Replay(revision)),
+        Decision::Nothing => return Ok(Judged::Nothing),
+    };
+    let board = board.advance(&mut commit).expect("a commit applies to the board it was decided on");
+    let encoded = record::encode(&commit);
+    let (Purpose::Answer { bytes_max } | Purpose::Record { bytes_max }) = purpose;
+    // Refused here, it fails alone: refused by the journal, it would take its batch with it.
+    if encoded.bytes.len() > bytes_max {
+        return Err(Refusal::of(Rejection::LimitReached { limit: "commit_bytes_max", max: bytes_max as u64 }));
+    }
+    Ok(match purpose {
+        Purpose::Answer { .. } => Judged::Answer(reply),
+        Purpose::Record { .. } => Judged::Recorded(Box::new(Ready { commit, board, encoded }), reply),
+    })
+}
+
 /// A dry run neither replays nor records a key.
 fn repeat_of(request: &Request) -> Option<Repeat> {
     request.repeat.clone().filter(|_| !request.dry_run)
@@ -238,11 +320,4 @@ fn fresh_epoch() -> Epoch {
 /// A lease that somebody else holds may become free.
 fn is_held(refusal: &Refusal) -> bool {
     matches!(refusal.first(), Rejection::LeaseHeld { by_you: false, .. })
-}
-
-/// Requests that go back to the front of the queue, in their old order.
-pub(super) fn requeue(queue: &mut VecDeque<Pending>, requests: Vec<Pending>) {
-    for pending in requests.into_iter().rev() {
-        queue.push_front(pending);
-    }
 }

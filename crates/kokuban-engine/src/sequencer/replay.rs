@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use kokuban_core::board::Board;
+use kokuban_core::entry::LeaseEnd;
 use kokuban_core::event::{Commit, Event};
-use kokuban_core::ids::{BoardTime, EntryId, Revision};
+use kokuban_core::ids::{BoardTime, Revision};
 use kokuban_core::rejection::{Refusal, Rejection};
-use kokuban_core::reply::Reply;
+use kokuban_core::reply::{Outcome, Receipt, Reply};
 
 use crate::answer::{Answer, Error};
 use crate::handle::{BoardHandle, Pending, Task};
@@ -42,7 +43,7 @@ fn replay(handle: &BoardHandle, commit: &Commit, task: &Task) -> Result<Answer, 
         let refusal = Box::new(Refusal::of(rejection));
         return Err(Error::Refused { refusal, position: published.board.position(), now });
     }
-    restore_values(&mut reply, commit);
+    restore_values(&mut reply, commit, &published.board);
     Ok(Answer { reply: Some(reply), position: Some(commit.position()), now, replayed: true })
 }
 
@@ -54,23 +55,35 @@ fn lost_lease(board: &Board, reply: &Reply, now: BoardTime, task: &Task) -> Opti
         if live.is_some_and(|lease| lease.token == grant.token) {
             return None;
         }
-        let reason = board.lease_end(id, &request.actor.agent, grant.token);
+        // Past its deadline, but the commit that ends it is still to come.
+        let overdue = board.lease(id).is_some_and(|lease| lease.token == grant.token);
+        let reason = match overdue {
+            true => LeaseEnd::Expired,
+            false => board.lease_end(id, &request.actor.agent, grant.token),
+        };
         let held_by = live.map(|lease| lease.holder.clone());
         Some(Rejection::LeaseLost { token: grant.token, reason, held_by })
     })
 }
 
-/// Receipts are stored without values; the commit has them.
-fn restore_values(reply: &mut Reply, commit: &Commit) {
-    let value_of = |id: &EntryId| {
-        commit.events.iter().find_map(|event| match event {
-            Event::EntryWritten(written) if written.id == *id => written.value.json.clone(),
+/// Receipts are stored without values. The commit has those that it wrote; one that it left as it was is only known
+/// where it still stands.
+fn restore_values(reply: &mut Reply, commit: &Commit, board: &Board) {
+    let restore = |receipt: &mut Receipt| {
+        if receipt.outcome == Outcome::Deleted {
+            return;
+        }
+        let written = commit.events.iter().find_map(|event| match event {
+            Event::EntryWritten(written) if written.id == receipt.id => Some(&written.value),
             _ => None,
-        })
+        });
+        let standing = || board.entry(&receipt.id).map(|entry| &entry.value);
+        let value = written.or_else(standing).filter(|value| Some(value.sha256) == receipt.sha256);
+        receipt.value = value.and_then(|value| value.json.clone());
     };
     match reply {
-        Reply::Receipt(receipt) => receipt.value = value_of(&receipt.id),
-        Reply::Transaction { receipts } => receipts.iter_mut().for_each(|r| r.value = value_of(&r.id)),
+        Reply::Receipt(receipt) => restore(receipt),
+        Reply::Transaction { receipts } => receipts.iter_mut().for_each(restore),
         _ => {}
     }
 }

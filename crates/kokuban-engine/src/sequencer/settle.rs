@@ -10,7 +10,7 @@ use kokuban_core::record;
 use kokuban_journal::{Outcome, ReadLimit, Refusal, Resolved};
 use tokio::time::Instant;
 
-use super::batch::{Batch, Verdict, requeue};
+use super::batch::{Batch, Verdict};
 use super::{Sequencer, replay};
 use crate::answer::Error;
 use crate::effects;
@@ -127,6 +127,10 @@ impl Sequencer {
         if !commits.is_empty() {
             self.handle.publish(board, chain, &commits);
         }
+        let tries = batch.answers.iter().map(|(pending, _)| pending.tries).max().unwrap_or(0);
+        if tries > 0 {
+            tokio::time::sleep(pause_after(tries)).await;
+        }
         self.decide_again(batch).await;
     }
 
@@ -183,7 +187,7 @@ impl Sequencer {
         requests
     }
 
-    /// Goes on from the published board. Whoever was tried too often gets `error`.
+    /// Goes on from the published board. Whoever was tried too often gets `error`; whoever waited keeps the turn.
     fn start_over(&mut self, requests: Vec<Pending>, error: &Error) {
         let published = self.handle.published();
         self.work = published.board.clone();
@@ -195,6 +199,17 @@ impl Sequencer {
         for pending in spent {
             let _ = pending.reply.send(Err(error.clone()));
         }
-        requeue(&mut self.handle.inbox().queue, again);
+        let (waited, again): (Vec<_>, Vec<_>) = again.into_iter().partition(|pending| pending.turn.is_some());
+        self.waiting.extend(waited);
+        self.waiting.make_contiguous().sort_by_key(|pending| pending.turn);
+        // They were judged on a state that never came to be.
+        self.retry_waiting = true;
+        self.handle.inbox().put_back(again);
     }
+}
+
+/// Servers that meet again and again at one board should not do so in step.
+fn pause_after(tries: u32) -> Duration {
+    let random = uuid::Uuid::new_v4().as_u64_pair().0;
+    Duration::from_micros(random % (500 << tries.min(TRIES_MAX)))
 }

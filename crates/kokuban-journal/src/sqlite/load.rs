@@ -12,6 +12,7 @@ use rusqlite::{Connection, Row};
 use super::heads::{Board, Heads, Newest, revision, signed};
 use super::row::{self, Stored};
 use super::shared::Shared;
+use super::transaction::inconsistent;
 use crate::record::Head;
 
 /// All that the database holds.
@@ -99,11 +100,10 @@ fn suffix(db: &Connection, names: &mut HashMap<i64, BoardName>, after: i64) -> r
     let mut rows = select.query([after])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let seq = row.get(0)?;
-        let board = row.get(1)?;
-        match name_of(db, names, board)? {
+        let seq: i64 = row.get(0)?;
+        match name_of(db, names, row.get(1)?)? {
             Some(name) => found.push(Found { seq, name, stored: Stored::read(row)? }),
-            None => tracing::error!(seq, board, "a record belongs to a board that does not exist"),
+            None => return Err(inconsistent(format!("the record at place {seq} belongs to no board"))),
         }
     }
     Ok(found)

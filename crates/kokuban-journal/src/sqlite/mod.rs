@@ -86,12 +86,9 @@ impl fmt::Debug for Sqlite {
 
 impl Inner {
     /// Whether the writer took the job.
-    fn send(&self, job: Job) -> Result<(), Job> {
+    fn took(&self, job: Job) -> bool {
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*jobs {
-            Some(jobs) => jobs.send(job).map_err(|refused| refused.0),
-            None => Err(job),
-        }
+        jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok())
     }
 
     fn join(&self) {
@@ -119,11 +116,11 @@ impl Sqlite {
     ) -> BoxFuture<'static, Vec<Outcome>> {
         let n = items.len();
         let (reply, answer) = oneshot::channel();
-        match self.inner.send(Job::Append(GroupJob { items, reply, permit })) {
-            // The writer went away with the group in its hands.
-            Ok(()) => answer.map(move |outcomes| outcomes.unwrap_or_else(|_| all(n, &Outcome::Unknown))).boxed(),
-            Err(_) => closed(n),
+        if !self.inner.took(Job::Append(GroupJob { items, reply, permit })) {
+            return closed(n);
         }
+        // No answer: the writer went away with the group in its hands.
+        answer.map(move |outcomes| outcomes.unwrap_or_else(|_| all(n, &Outcome::Unknown))).boxed()
     }
 
     fn task(&self, work: Work) -> BoxFuture<'static, Result<u64, Error>> {
@@ -132,7 +129,7 @@ impl Sqlite {
             let permit = inner.upkeep.clone().acquire_owned().await.map_err(|_| Refusal::Closed)?;
             let (reply, answer) = oneshot::channel();
             let task = Task { work, reply: Some(reply), permit: Some(permit) };
-            if inner.send(Job::Upkeep(task)).is_err() {
+            if !inner.took(Job::Upkeep(task)) {
                 return Err(Refusal::Closed.into());
             }
             drop(inner);
@@ -191,7 +188,7 @@ impl Journal for Sqlite {
         let inner = self.inner.clone();
         async move {
             let (reply, settled) = oneshot::channel();
-            if inner.send(Job::Settle(reply)).is_err() {
+            if !inner.took(Job::Settle(reply)) {
                 return Err(Refusal::Closed.into());
             }
             settled.await.unwrap_or_else(|_| Err(Refusal::Closed.into()))?;
@@ -201,7 +198,11 @@ impl Journal for Sqlite {
                 let mut visit = |record: Record| {
                     newest = record.head();
                     landed = (record.commit_id == commit_id).then_some(newest);
-                    if landed.is_some() { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
+                    if landed.is_some() {
+                        std::ops::ControlFlow::Break(())
+                    } else {
+                        std::ops::ControlFlow::Continue(())
+                    }
                 };
                 records.ascending(after.saturating_add(1), &mut visit).map(drop)?;
                 Ok(match landed {
@@ -310,7 +311,7 @@ impl Journal for Sqlite {
         async move {
             inner.readers.close().await;
             let (reply, answer) = oneshot::channel();
-            if inner.send(Job::Close(reply)).is_err() {
+            if !inner.took(Job::Close(reply)) {
                 return Ok(());
             }
             let result = answer.await.unwrap_or(Ok(()));

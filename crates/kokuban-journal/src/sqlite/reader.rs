@@ -129,9 +129,7 @@ fn snapshot(db: &Connection, records: &Records<'_>) -> Result<Option<Snapshot>, 
     const NEWEST: &str = "SELECT id, revision, chain, n_chunks FROM snapshot WHERE board = ?1 AND complete = 1
         ORDER BY revision DESC LIMIT 1";
     let found: Option<(i64, i64, Vec<u8>, i64)> = records.sql(db.prepare_cached(NEWEST).and_then(|mut newest| {
-        newest
-            .query_row([records.id()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
-            .optional()
+        newest.query_row([records.id()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).optional()
     }))?;
     let Some((id, at, chain, n_chunks)) = found else { return Ok(None) };
     let damaged = || records.damaged(Some(at), "the snapshot is damaged");
@@ -145,8 +143,7 @@ fn snapshot(db: &Connection, records: &Records<'_>) -> Result<Option<Snapshot>, 
 }
 
 fn chunks(db: &Connection, id: i64, n_chunks: usize) -> rusqlite::Result<Vec<Bytes>> {
-    let mut select =
-        db.prepare_cached("SELECT body FROM snapshot_chunk WHERE id >= ?1 AND id < ?2 ORDER BY id")?;
+    let mut select = db.prepare_cached("SELECT body FROM snapshot_chunk WHERE id >= ?1 AND id < ?2 ORDER BY id")?;
     let bounds = (chunk_id(id, 0), chunk_id(id, n_chunks));
     select.query_map(bounds, |row| row.get::<_, Vec<u8>>(0).map(Bytes::from))?.collect()
 }

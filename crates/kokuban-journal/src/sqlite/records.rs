@@ -38,11 +38,10 @@ impl<'a> Records<'a> {
         if let Some(detail) = damage {
             return Err(records.damaged(None, detail));
         }
-        let stored: Option<i64> = records.sql(
-            db.prepare_cached("SELECT oldest FROM board WHERE id = ?1").and_then(|mut oldest| {
+        let stored: Option<i64> =
+            records.sql(db.prepare_cached("SELECT oldest FROM board WHERE id = ?1").and_then(|mut oldest| {
                 oldest.query_row([id], |row| row.get::<_, Option<i64>>(0)).optional().map(Option::flatten)
-            }),
-        )?;
+            }))?;
         records.oldest = stored.unwrap_or(oldest);
         Ok(records)
     }
@@ -99,11 +98,7 @@ impl<'a> Records<'a> {
     }
 
     /// Visits records below `to`, descending.
-    pub(super) fn descending(
-        &self,
-        to: i64,
-        visit: &mut dyn FnMut(Record) -> ControlFlow<()>,
-    ) -> Result<(), Error> {
+    pub(super) fn descending(&self, to: i64, visit: &mut dyn FnMut(Record) -> ControlFlow<()>) -> Result<(), Error> {
         for stretch in self.unindexed.iter().rev().filter_map(|stretch| stretch.clip(self.oldest, to)) {
             if self.stretch(stretch, Order::Descending, visit)?.is_break() {
                 return Ok(());

@@ -31,11 +31,6 @@ pub(super) fn check(item: &Append) -> Result<(), Refusal> {
         if bytes > RECORD_BYTES_MAX {
             return Err(Refusal::TooLarge { bytes, max: RECORD_BYTES_MAX });
         }
-        let times = [Some(commit.board_time), commit.deadline];
-        let numbers = times.iter().flatten().map(|time| time.0).chain([commit.revision.0]);
-        if numbers.max().is_some_and(|number| i64::try_from(number).is_err()) {
-            return Err(Refusal::Malformed { reason: "a revision or a board time is 2^63 or more" });
-        }
     }
     Ok(())
 }

@@ -12,6 +12,10 @@ pub(super) struct Sabotage {
     next_commit: Mutex<Option<Broken>>,
     /// Attempts to renew the log that are going to fail.
     pub(super) renewals: AtomicU32,
+    /// Attempts that another connection is going to be in the way of.
+    pub(super) blocked_renewals: AtomicU32,
+    /// Pages the database may have: a disk that fills. 0: any number.
+    pub(super) pages_max: AtomicU32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +33,14 @@ impl Sabotage {
         *self.next_commit.lock().unwrap() = Some(how);
     }
 
+    pub(super) fn before_group(&self, db: &Connection) {
+        let pages = match self.pages_max.load(Relaxed) {
+            0 => u32::MAX - 1,
+            n => n,
+        };
+        db.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
+    }
+
     pub(super) fn commit(&self, db: &Connection) -> rusqlite::Result<()> {
         let how = self.next_commit.lock().unwrap().take();
         match how {
@@ -43,6 +55,11 @@ impl Sabotage {
     }
 
     pub(super) fn renewal(&self) -> rusqlite::Result<()> {
+        let blocked = self.blocked_renewals.load(Relaxed);
+        if blocked > 0 {
+            self.blocked_renewals.store(blocked - 1, Relaxed);
+            return Err(failure(ErrorCode::DatabaseBusy, ffi::SQLITE_BUSY));
+        }
         let left = self.renewals.load(Relaxed);
         if left == 0 {
             return Ok(());

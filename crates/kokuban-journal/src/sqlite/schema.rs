@@ -10,6 +10,7 @@ use std::time::Duration;
 use kokuban_core::ids::Sha256;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
+use super::transaction::inconsistent;
 use crate::outcome::Error;
 
 /// Bytes of a page: what SQLite chooses when it makes a file.
@@ -49,8 +50,7 @@ pub(super) fn connect_writer(path: &Path) -> rusqlite::Result<Connection> {
     let db = connect(path)?;
     let mode: String = db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
     if mode != "wal" {
-        let detail = format!("no write-ahead log is possible here (mode {mode})");
-        return Err(rusqlite::Error::ToSqlConversionFailure(detail.into()));
+        return Err(inconsistent(format!("no write-ahead log is possible here (mode {mode})")));
     }
     db.pragma_update(None, "synchronous", "full")?;
     db.pragma_update(None, "cache_size", -16 * 1024)?;

@@ -44,9 +44,19 @@ pub(super) fn refusal(error: &rusqlite::Error) -> Refusal {
     }
 }
 
+/// Whether another connection was in the way.
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+}
+
 pub(super) fn describe(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqliteFailure(code, _) => format!("{code} (code {})", code.extended_code),
         other => other.to_string(),
     }
+}
+
+/// An error of ours on a path of SQLite's errors.
+pub(super) fn inconsistent(detail: String) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(detail.into())
 }

@@ -306,9 +306,8 @@ fn delete(
         db.prepare_cached("INSERT INTO run (board, revision, n, places) VALUES (?1, ?2, ?3, ?4)")?
             .execute((board, revision, n, places))?;
     }
-    let oldest: Option<i64> = db
-        .prepare_cached("SELECT min(revision) FROM run WHERE board = ?1")?
-        .query_row([board], |row| row.get(0))?;
+    let oldest: Option<i64> =
+        db.prepare_cached("SELECT min(revision) FROM run WHERE board = ?1")?.query_row([board], |row| row.get(0))?;
     let oldest = oldest.unwrap_or(end);
     db.prepare_cached("UPDATE board SET oldest = ?2 WHERE id = ?1")?.execute((board, oldest))?;
     Ok(oldest)
@@ -375,4 +374,3 @@ pub(super) fn leftover_snapshots(db: &Connection) -> rusqlite::Result<Option<Dro
     let found = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
     Ok(DropSnapshot::all(found))
 }
-

@@ -23,7 +23,7 @@ use super::load;
 use super::log;
 use super::schema::{PAGE_BYTES, connect_writer};
 use super::shared::Shared;
-use super::transaction::{Failure, describe, refusal, transact};
+use super::transaction::{Failure, describe, is_busy, refusal, transact};
 use super::upkeep::{Step, Stop, Task, Work};
 use crate::outcome::{Error, Outcome, Refusal};
 use crate::record::Append;
@@ -216,6 +216,8 @@ impl Writer {
         if plan.rows.is_empty() {
             return plan.landed();
         }
+        #[cfg(test)]
+        self.sabotage.before_group(&self.db);
         let mut sync = Duration::ZERO;
         let stored = transact(
             &self.db,
@@ -271,19 +273,21 @@ impl Writer {
 
     /// Renews the log if it is in doubt.
     fn settle(&mut self, patience: Patience) -> Result<(), Refusal> {
-        let Some(doubt) = &self.in_doubt else { return Ok(()) };
+        let Some(doubt) = self.in_doubt.take() else { return Ok(()) };
         if patience == Patience::Paced && Instant::now() < doubt.again_at {
-            return Err(doubt.refusal.clone());
+            let refusal = doubt.refusal.clone();
+            self.in_doubt = Some(doubt);
+            return Err(refusal);
         }
         match self.renew() {
             Ok(()) => {
                 tracing::info!("the log of the journal was renewed after a failure");
-                self.in_doubt = None;
                 self.shared.recovered();
                 Ok(())
             }
             Err(error) => {
-                let refusal = refusal(&error);
+                // A reader or a checkpoint in the way says nothing about the disk: the first reason stands.
+                let refusal = if is_busy(&error) { doubt.refusal.clone() } else { refusal(&error) };
                 self.shared.group_failed(&refusal.to_string());
                 self.in_doubt = Some(Doubt { refusal: refusal.clone(), again_at: Instant::now() + RENEWAL_PAUSE });
                 Err(refusal)
@@ -369,11 +373,15 @@ impl Writer {
         let bound = u32::try_from(self.log_bytes / u64::try_from(PAGE_BYTES).unwrap_or(1)).unwrap_or(u32::MAX);
         let frames = self.shared.log_frames.load(Relaxed);
         let Some(report) = self.checkpointer.report() else {
-            if frames >= bound {
+            // It would be in the way of renewing the log, which copies everything too.
+            if frames >= bound && self.in_doubt.is_none() {
                 self.checkpointer.order();
             }
             return;
         };
+        if self.in_doubt.is_some() {
+            return;
+        }
         if frames.saturating_sub(report.copied) > FRAMES_LEFT_MAX {
             return self.checkpointer.order();
         }

@@ -104,6 +104,10 @@ where
             break;
         }
         while let Some((at, why)) = vitals.deadline(timeouts) {
+            // Of a request whose head has not ended nothing was begun.
+            if told && why == Overdue::Head {
+                return Poll::Ready(End::Overdue(Overdue::Idle));
+            }
             if at < timer.deadline() || timer.is_elapsed() {
                 timer.as_mut().reset(at);
                 timer_registered = false;

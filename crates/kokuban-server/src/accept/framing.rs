@@ -164,19 +164,14 @@ impl Framing {
 
     fn header(&mut self, line: &[u8]) {
         // Most lines are neither; the first letter tells.
-        match line[0] | 0x20 {
-            b'c' => {
-                if let Some(value) = named(line, b"content-length") {
-                    self.lengths.n_content_length += 1;
-                    self.lengths.content_length = number(value.trim_ascii(), 10);
-                }
-            }
-            b't' => {
-                if named(line, b"transfer-encoding").is_some() {
-                    self.lengths.n_transfer_encoding += 1;
-                }
-            }
-            _ => {}
+        let first = line[0] | 0x20;
+        if first == b'c'
+            && let Some(value) = named(line, b"content-length")
+        {
+            self.lengths.n_content_length += 1;
+            self.lengths.content_length = number(value.trim_ascii(), 10);
+        } else if first == b't' && named(line, b"transfer-encoding").is_some() {
+            self.lengths.n_transfer_encoding += 1;
         }
     }
 
@@ -256,7 +251,8 @@ mod tests {
 
     #[test]
     fn a_body_is_not_taken_for_the_next_head() {
-        let framing = follow("POST / HTTP/1.1\r\ncontent-length: 44\r\n\r\nTransfer-Encoding: x\r\nContent-Length: 9\r\n\r\n.");
+        let framing =
+            follow("POST / HTTP/1.1\r\ncontent-length: 44\r\n\r\nTransfer-Encoding: x\r\nContent-Length: 9\r\n\r\n.");
         assert!(framing.between_requests());
         assert_eq!((framing.n_heads, framing.ambiguous()), (1, None));
     }

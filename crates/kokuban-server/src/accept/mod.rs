@@ -139,7 +139,12 @@ pub fn connections_allowed(connections_max: usize) -> usize {
     let reserved = DESCRIPTORS_RESERVED.min(current / 2);
     let allowed = usize::try_from(current - reserved).unwrap_or(usize::MAX).min(connections_max);
     if allowed < connections_max {
-        tracing::warn!(allowed, connections_max, open_files = current, "the limit of open files lowers the connection cap");
+        tracing::warn!(
+            allowed,
+            connections_max,
+            open_files = current,
+            "the limit of open files lowers the connection cap"
+        );
     }
     allowed
 }

@@ -11,14 +11,13 @@ use std::sync::Arc;
 use kokuban_core::blueprint::{BLUEPRINT_BYTES_MAX, Blueprint, builtin, builtin_names};
 use kokuban_core::ids::BlueprintName;
 
-use super::flaw::{ConfigError, Flaw, Place, nearest};
 use super::Config;
+use super::flaw::{ConfigError, Flaw, Place, nearest};
 
 /// A blueprint of a file.
-#[derive(Debug, Clone)]
-pub struct LoadedBlueprint {
-    pub path: PathBuf,
-    pub blueprint: Arc<Blueprint>,
+struct Loaded {
+    path: PathBuf,
+    blueprint: Arc<Blueprint>,
 }
 
 /// Every blueprint by name: the built-in ones, and those of files, which may replace them.
@@ -27,7 +26,7 @@ pub struct LoadedBlueprint {
 /// Every flaw, with file and line.
 pub fn load_blueprints(config: &Config) -> Result<BTreeMap<BlueprintName, Arc<Blueprint>>, ConfigError> {
     let mut flaws = Vec::new();
-    let mut loaded: Vec<LoadedBlueprint> = Vec::new();
+    let mut loaded: Vec<Loaded> = Vec::new();
     for path in &config.blueprints {
         match load(path) {
             Ok(one) => {
@@ -43,7 +42,8 @@ pub fn load_blueprints(config: &Config) -> Result<BTreeMap<BlueprintName, Arc<Bl
             }
         }
     }
-    let mut known: BTreeMap<_, _> = builtin_names().into_iter().filter_map(|name| Some((BlueprintName::new(name).ok()?, builtin(name)?))).collect();
+    let mut known: BTreeMap<_, _> =
+        builtin_names().into_iter().filter_map(|name| Some((BlueprintName::new(name).ok()?, builtin(name)?))).collect();
     known.extend(loaded.into_iter().map(|one| (one.blueprint.name.clone(), one.blueprint)));
     for rule in config.boards.iter().filter(|rule| !known.contains_key(&rule.blueprint)) {
         let near = nearest(rule.blueprint.as_str(), known.keys().map(BlueprintName::as_str));
@@ -54,7 +54,7 @@ pub fn load_blueprints(config: &Config) -> Result<BTreeMap<BlueprintName, Arc<Bl
     if flaws.is_empty() { Ok(known) } else { Err(ConfigError { file: None, flaws }) }
 }
 
-fn load(path: &std::path::Path) -> Result<LoadedBlueprint, Vec<String>> {
+fn load(path: &std::path::Path) -> Result<Loaded, Vec<String>> {
     use std::io::Read as _;
     let unreadable = |error: std::io::Error| vec![format!("cannot be read: {error}")];
     let file = std::fs::File::open(path).map_err(unreadable)?;
@@ -63,5 +63,5 @@ fn load(path: &std::path::Path) -> Result<LoadedBlueprint, Vec<String>> {
     file.take(4 * BLUEPRINT_BYTES_MAX as u64).read_to_string(&mut text).map_err(unreadable)?;
     let blueprint = Blueprint::from_toml(&text)
         .map_err(|flaws| flaws.iter().map(std::string::ToString::to_string).collect::<Vec<_>>())?;
-    Ok(LoadedBlueprint { path: path.to_path_buf(), blueprint: Arc::new(blueprint) })
+    Ok(Loaded { path: path.to_path_buf(), blueprint: Arc::new(blueprint) })
 }

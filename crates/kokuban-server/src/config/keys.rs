@@ -136,7 +136,7 @@ fn set_timeout(config: &mut Config, member: &str, raw: &Raw) -> Result<(), Strin
 fn set_snapshot(config: &mut Config, member: &str, raw: &Raw) -> Result<(), String> {
     match member {
         "tail_bytes_min" => config.snapshot.tail_bytes_min = raw.number(KIB, 1024 * MIB)?,
-        "tail_percent_min" => config.snapshot.tail_percent_min = raw.number(1, 1000)?,
+        "tail_percent_min" => config.snapshot.tail_percent_min = raw.number(1, 10_000)?,
         _ => return Err("is unknown".into()),
     }
     Ok(())
@@ -146,9 +146,9 @@ fn listen(text: &str) -> Result<std::net::SocketAddr, String> {
     // The one name whose address is known without asking anybody.
     let literal = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
     let literal = literal.as_deref().unwrap_or(text);
-    literal
-        .parse()
-        .map_err(|_| format!("`{}` is no address with a port, such as 127.0.0.1:7411 or [::1]:7411", super::flaw::shown(text)))
+    literal.parse().map_err(|_| {
+        format!("`{}` is no address with a port, such as 127.0.0.1:7411 or [::1]:7411", super::flaw::shown(text))
+    })
 }
 
 fn path(text: &str, base: Option<&Path>) -> Result<PathBuf, String> {

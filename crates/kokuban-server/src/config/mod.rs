@@ -25,7 +25,7 @@ use crate::accept::Timeouts;
 use crate::edge::BodyLimits;
 use crate::pattern::Pattern;
 
-pub use blueprints::{LoadedBlueprint, load_blueprints};
+pub use blueprints::load_blueprints;
 pub use flaw::{ConfigError, Flaw, Place};
 pub use keys::KEYS;
 
@@ -253,19 +253,18 @@ impl Config {
     #[must_use]
     pub fn accept_timeouts(&self) -> Timeouts {
         let ms = Duration::from_millis;
-        Timeouts {
-            head: ms(self.timeouts.head_ms),
-            idle: ms(self.timeouts.idle_ms),
-            write: ms(self.timeouts.write_ms),
-        }
+        Timeouts { head: ms(self.timeouts.head_ms), idle: ms(self.timeouts.idle_ms), write: ms(self.timeouts.write_ms) }
     }
 
     #[must_use]
     pub fn body_limits(&self) -> BodyLimits {
-        BodyLimits {
-            bytes_max: self.limits.body_bytes_max,
-            within: Duration::from_millis(self.timeouts.body_ms),
-        }
+        BodyLimits { bytes_max: self.limits.body_bytes_max, within: Duration::from_millis(self.timeouts.body_ms) }
+    }
+
+    /// A rule after all others: whatever board is written to first is made with the blueprint `default`.
+    pub fn create_any_board_with_default(&mut self) {
+        let blueprint = BlueprintName::new("default").expect("a plain name");
+        self.boards.push(BoardRule { pattern: Pattern::any(), blueprint });
     }
 
     /// The blueprint that a first write to an absent board of this name creates it with.

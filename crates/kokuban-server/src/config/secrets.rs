@@ -20,9 +20,9 @@ pub(super) fn read(text: &str) -> Result<(Vec<Token>, Vec<String>), String> {
     let mut warnings = Vec::new();
     for (place, pair) in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()).enumerate() {
         let number = place + 1;
-        let (agent, secret) =
-            pair.split_once(':').ok_or_else(|| format!("entry {number} is not `agent:secret`"))?;
-        let agent = AgentName::new(agent).map_err(|_| format!("entry {number} does not begin with the name of an agent"))?;
+        let (agent, secret) = pair.split_once(':').ok_or_else(|| format!("entry {number} is not `agent:secret`"))?;
+        let agent =
+            AgentName::new(agent).map_err(|_| format!("entry {number} does not begin with the name of an agent"))?;
         if secret.is_empty() || secret.contains(char::is_whitespace) {
             return Err(format!("the secret of `{agent}` is empty or has white space"));
         }

@@ -43,8 +43,10 @@ fn the_example_says_the_defaults_and_leaves_no_key_out() {
 
 #[test]
 fn what_the_example_shows_commented_out_is_valid_too() {
-    let text: Vec<_> =
-        EXAMPLE.lines().map(|l| l.strip_prefix('#').filter(|r| !r.is_empty() && !r.starts_with(' ')).unwrap_or(l)).collect();
+    let text: Vec<_> = EXAMPLE
+        .lines()
+        .map(|l| l.strip_prefix('#').filter(|r| !r.is_empty() && !r.starts_with(' ')).unwrap_or(l))
+        .collect();
     let config = read(&text.join("\n").replace("auth = \"open\"", "auth = \"token\"")).unwrap();
     assert_eq!((config.tokens.len(), config.boards.len()), (1, 1));
     assert_eq!(config.tokens[0].roles, [ServerRole::Observer]);
@@ -55,9 +57,10 @@ fn what_the_example_shows_commented_out_is_valid_too() {
 #[test]
 fn every_key_can_be_set_by_its_variable() {
     for key in KEYS {
-        let accepted = ["1024", "true", "disk", "open", "text", "info", "all", "127.0.0.1:1", "http://a.example"]
-            .iter()
-            .any(|value| Config::read(None, &env(&[(&keys::variable(key), value)])).is_ok_and(|c| c.warnings.is_empty()));
+        let accepted =
+            ["1024", "true", "disk", "open", "text", "info", "all", "127.0.0.1:1", "http://a.example"].iter().any(
+                |value| Config::read(None, &env(&[(&keys::variable(key), value)])).is_ok_and(|c| c.warnings.is_empty()),
+            );
         assert!(accepted, "{key} takes none of the values");
     }
 }
@@ -150,7 +153,8 @@ fn tokens_are_never_configured_in_vain() {
         &env(&[("KOKUBAN_TOKENS", "ra:a-secret-of-some-length")]),
     );
     assert!(flaws(ignored)[0].contains("ignores them"));
-    let twice = Config::read(None, &env(&[("KOKUBAN_TOKENS", "ra:a-secret-of-some-length,rv:a-secret-of-some-length")]));
+    let twice =
+        Config::read(None, &env(&[("KOKUBAN_TOKENS", "ra:a-secret-of-some-length,rv:a-secret-of-some-length")]));
     assert!(flaws(twice)[0].contains("same secret"));
 }
 
@@ -177,7 +181,8 @@ fn a_token_of_the_file_has_all_its_parts() {
 
 #[test]
 fn a_misspelt_variable_is_pointed_out_but_does_not_refuse_the_start() {
-    let config = Config::read(None, &env(&[("KOKUBAN_LISTN", "x"), ("KOKUBAN_URL", "x"), ("KOKUBAN_TOKEN", "x")])).unwrap();
+    let config =
+        Config::read(None, &env(&[("KOKUBAN_LISTN", "x"), ("KOKUBAN_URL", "x"), ("KOKUBAN_TOKEN", "x")])).unwrap();
     assert_eq!(config.warnings.len(), 1);
     assert!(config.warnings[0].contains("KOKUBAN_LISTEN"), "{:?}", config.warnings);
 }

@@ -13,8 +13,7 @@ use super::secrets;
 use super::{AuthMode, Config, Flag};
 
 /// Variables of the client and of the binary, which are none of ours.
-const OTHER_VARIABLES: [&str; 5] =
-    ["KOKUBAN_URL", "KOKUBAN_TOKEN", "KOKUBAN_AGENT", "KOKUBAN_BOARD", "KOKUBAN_CONFIG"];
+const OTHER_VARIABLES: [&str; 5] = ["KOKUBAN_URL", "KOKUBAN_TOKEN", "KOKUBAN_AGENT", "KOKUBAN_BOARD", "KOKUBAN_CONFIG"];
 
 #[derive(Debug, Default)]
 pub(super) struct Draft {

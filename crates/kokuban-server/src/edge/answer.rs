@@ -9,13 +9,13 @@ use http::header::{
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ALLOW, CONNECTION,
     CONTENT_LENGTH, CONTENT_TYPE, ORIGIN, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use kokuban_api::headers::REQUEST_ID;
 use kokuban_api::problem::{CONTENT_TYPE as PROBLEM_TYPE, ErrorCode, Problem};
 
 use super::context::RequestId;
 use crate::error::Refused;
 
-pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("kokuban-request-id");
 /// Headers of ours that a page of a configured origin may read, and send.
 const EXPOSED: &str = "ETag, Idempotency-Replayed, Kokuban-Position, Kokuban-Request-Id, Location, Retry-After";
 const SENT: &str = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Kokuban-Agent, \

@@ -71,7 +71,9 @@ impl Reach {
             return Err(malformed("the scheme of the request target is neither http nor https"));
         }
         let in_header = Authority::try_from(value.as_bytes()).ok();
-        let authority = in_header.filter(|a| !a.host().is_empty()).ok_or_else(|| malformed("the header Host is not a host with an optional port"))?;
+        let authority = in_header
+            .filter(|a| !a.host().is_empty())
+            .ok_or_else(|| malformed("the header Host is not a host with an optional port"))?;
         let authority = uri.authority().cloned().unwrap_or(authority);
         if authority.as_str().contains('@') {
             return Err(malformed("user information does not belong into Host or the request target"));
@@ -87,9 +89,9 @@ impl Reach {
 
     /// A configured host without a port admits every port.
     fn is_configured(&self, authority: &Authority) -> bool {
-        self.hosts.iter().any(|host| {
-            host.eq_ignore_ascii_case(authority.as_str()) || host.eq_ignore_ascii_case(authority.host())
-        })
+        self.hosts
+            .iter()
+            .any(|host| host.eq_ignore_ascii_case(authority.as_str()) || host.eq_ignore_ascii_case(authority.host()))
     }
 
     /// Whether the request comes from a configured origin; false when it comes from none or our own.
@@ -108,7 +110,8 @@ impl Reach {
     }
 }
 
-const ORIGIN_DETAIL: &str = "requests from pages of this web origin are refused; `origins` in the configuration admits it";
+const ORIGIN_DETAIL: &str =
+    "requests from pages of this web origin are refused; `origins` in the configuration admits it";
 
 fn malformed(detail: &str) -> Problem {
     Problem::new(ErrorCode::Malformed, detail)
@@ -183,8 +186,16 @@ mod tests {
     fn without_authentication_only_loopback_and_configured_hosts_are_served() {
         let open = reach(AuthMode::Open);
         for host in [
-            "localhost", "LOCALHOST:7411", "localhost.", "127.0.0.1:7411", "127.9.8.7", "[::1]", "[::1]:80",
-            "kokuban.internal", "Kokuban.internal:99", "other:7411",
+            "localhost",
+            "LOCALHOST:7411",
+            "localhost.",
+            "127.0.0.1:7411",
+            "127.9.8.7",
+            "[::1]",
+            "[::1]:80",
+            "kokuban.internal",
+            "Kokuban.internal:99",
+            "other:7411",
         ] {
             assert_eq!(code(&open, "/", &[("host", host)]), Ok(false), "{host}");
         }
@@ -198,8 +209,15 @@ mod tests {
     fn host_is_there_exactly_once_and_is_a_host() {
         for mode in [AuthMode::Open, AuthMode::Token] {
             let reach = reach(mode);
-            for headers in [&[][..], &[("host", "localhost"), ("host", "localhost")], &[("host", "")], &[("host", "a b")],
-                &[("host", "user@localhost")], &[("host", "localhost/x")], &[("host", ":80")]] {
+            for headers in [
+                &[][..],
+                &[("host", "localhost"), ("host", "localhost")],
+                &[("host", "")],
+                &[("host", "a b")],
+                &[("host", "user@localhost")],
+                &[("host", "localhost/x")],
+                &[("host", ":80")],
+            ] {
                 assert_eq!(code(&reach, "/", headers), Err(ErrorCode::Malformed), "{headers:?}");
             }
         }
@@ -220,8 +238,16 @@ mod tests {
             let from = |origin| code(&reach, "/", &[("host", "localhost:7411"), ("origin", origin)]);
             assert_eq!(from("http://localhost:7411"), Ok(false), "our own");
             assert_eq!(from("https://console.example"), Ok(true), "configured");
-            for origin in ["null", "", "http://evil.example", "http://localhost:81", "https://console.example.evil",
-                "https://console.example:444", "file://", "http://localhost"] {
+            for origin in [
+                "null",
+                "",
+                "http://evil.example",
+                "http://localhost:81",
+                "https://console.example.evil",
+                "https://console.example:444",
+                "file://",
+                "http://localhost",
+            ] {
                 assert_eq!(from(origin), Err(ErrorCode::OriginRefused), "{origin}");
             }
         }

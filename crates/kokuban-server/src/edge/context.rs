@@ -9,7 +9,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use axum::extract::MatchedPath;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderValue, Method};
+use kokuban_api::headers::TraceParent;
 use kokuban_core::ids::AgentName;
 use uuid::Uuid;
 
@@ -70,44 +71,6 @@ impl Default for RequestIds {
     }
 }
 
-/// A valid `traceparent` (W3C Trace Context).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trace {
-    /// 32 hexadecimal digits.
-    pub trace_id: String,
-    /// 16 hexadecimal digits: the span of the caller.
-    pub parent_id: String,
-    pub sampled: bool,
-}
-
-impl Trace {
-    /// `None` for anything that is not valid, or not there once.
-    #[must_use]
-    pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
-        let mut values = headers.get_all("traceparent").iter();
-        let (Some(value), None) = (values.next(), values.next()) else { return None };
-        let mut parts = value.to_str().ok()?.split('-');
-        let (version, trace_id, parent_id, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-        // Version 00 has four parts; a later one may have more.
-        if !is_hex(version, 2) || version == "ff" || (version == "00" && parts.next().is_some()) {
-            return None;
-        }
-        let all_zero = |text: &str| text.bytes().all(|b| b == b'0');
-        if !is_hex(trace_id, 32) || all_zero(trace_id) || !is_hex(parent_id, 16) || all_zero(parent_id) {
-            return None;
-        }
-        if !is_hex(flags, 2) {
-            return None;
-        }
-        let sampled = u8::from_str_radix(flags, 16).is_ok_and(|bits| bits & 1 == 1);
-        Some(Self { trace_id: trace_id.to_owned(), parent_id: parent_id.to_owned(), sampled })
-    }
-}
-
-fn is_hex(text: &str, n_digits: usize) -> bool {
-    text.len() == n_digits && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-}
-
 /// Counts the requests that are being worked on.
 #[derive(Debug, Default)]
 pub(super) struct InFlight(AtomicUsize);
@@ -148,7 +111,7 @@ impl Drop for Place {
 #[derive(Debug)]
 pub struct RequestContext {
     pub id: RequestId,
-    pub trace: Option<Trace>,
+    pub trace: Option<TraceParent>,
     pub began: Instant,
     pub(super) method: Method,
     place: Place,
@@ -157,7 +120,7 @@ pub struct RequestContext {
 }
 
 impl RequestContext {
-    pub(super) fn new(id: RequestId, method: Method, trace: Option<Trace>, place: Place) -> Self {
+    pub(super) fn new(id: RequestId, method: Method, trace: Option<TraceParent>, place: Place) -> Self {
         Self { id, trace, began: Instant::now(), method, place, route: OnceLock::new(), agent: OnceLock::new() }
     }
 
@@ -197,35 +160,6 @@ mod tests {
         let different: std::collections::HashSet<_> = made.iter().collect();
         assert_eq!(different.len(), made.len());
         assert_eq!(made[0].to_header().to_str().unwrap(), made[0].to_string());
-    }
-
-    #[test]
-    fn a_valid_traceparent_is_taken_and_any_other_ignored() {
-        let id = "4bf92f3577b34da6a3ce929d0e0e4736";
-        let read = |values: &[&str]| {
-            let mut headers = HeaderMap::new();
-            for value in values {
-                headers.append("traceparent", value.parse().unwrap());
-            }
-            Trace::from_headers(&headers)
-        };
-        let good = format!("00-{id}-00f067aa0ba902b7-01");
-        assert_eq!(read(&[&good]).map(|t| (t.trace_id, t.sampled)), Some((id.to_owned(), true)));
-        assert!(read(&[&format!("cc-{id}-00f067aa0ba902b7-00-more")]).is_some(), "a later version may say more");
-        for bad in [
-            "".to_owned(),
-            "nonsense".to_owned(),
-            format!("ff-{id}-00f067aa0ba902b7-01"),
-            format!("00-{}-00f067aa0ba902b7-01", "0".repeat(32)),
-            format!("00-{id}-0000000000000000-01"),
-            format!("00-{}-00f067aa0ba902b7-01", id.to_uppercase()),
-            format!("{good}-more"),
-            format!("00-{id}-00f067aa0ba902b7"),
-        ] {
-            assert_eq!(read(&[&bad]), None, "{bad}");
-        }
-        assert_eq!(read(&[&good, &good]), None);
-        assert_eq!(read(&[]), None);
     }
 
     #[test]

@@ -11,6 +11,8 @@ mod checks;
 mod context;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wire_tests;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -21,6 +23,7 @@ use axum::response::IntoResponse as _;
 use futures::FutureExt as _;
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
+use kokuban_api::headers::trace_parent;
 use kokuban_api::problem::{ErrorCode, Problem};
 use tower::Service as _;
 
@@ -31,7 +34,7 @@ use crate::metrics::Metrics;
 
 pub use body::{BodyLimits, BodyNeed, read_body, read_bytes};
 pub use checks::Reach;
-pub use context::{RequestContext, RequestId, RequestIds, Trace};
+pub use context::{RequestContext, RequestId, RequestIds};
 
 use answer::Asked;
 use checks::Admitted;
@@ -77,7 +80,7 @@ impl Edge {
         let context = Arc::new(RequestContext::new(
             inner.ids.next(),
             request.method().clone(),
-            Trace::from_headers(request.headers()),
+            trace_parent(request.headers()),
             inner.in_flight.enter(),
         ));
         let asked = Asked::of(&request);

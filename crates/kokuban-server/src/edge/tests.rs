@@ -8,13 +8,17 @@ use serde_json::Value;
 use super::*;
 use crate::config::AuthMode;
 
+async fn panics() -> &'static str {
+    panic!("secret-value")
+}
+
 fn edge_with(config: Config) -> Edge {
     let router = Router::new()
         .route("/v1", get(|| async { "v1" }))
         .route("/v1/things/{id}", put(|Path(id): Path<u8>| async move { id.to_string() }).get(|| async { "thing" }))
         .route("/v1/refused", get(|| async { Err::<(), _>(ApiError::new(ErrorCode::VersionConflict, "now at 7")) }))
-        .route("/v1/panics", get(|| async { panic!("secret-value") }))
-        .route("/v1/stuck", get(|| std::future::pending::<&'static str>()))
+        .route("/v1/panics", get(panics))
+        .route("/v1/stuck", get(std::future::pending::<&'static str>))
         .route("/livez", get(|| async { "ok" }));
     Edge::new(router, &config, Metrics::new())
 }
@@ -73,7 +77,10 @@ async fn every_answer_has_a_request_id_of_ours_and_is_not_sniffed() {
     assert_eq!((first.status, first.body.as_str()), (200, "v1"));
     assert_eq!(first.header("x-content-type-options"), "nosniff");
     let second = ask(&edge, "GET", "/nowhere", &[]).await;
-    assert!(first.header("kokuban-request-id").len() == 36 && first.header("kokuban-request-id") != second.header("kokuban-request-id"));
+    assert!(
+        first.header("kokuban-request-id").len() == 36
+            && first.header("kokuban-request-id") != second.header("kokuban-request-id")
+    );
 }
 
 #[tokio::test]
@@ -167,4 +174,68 @@ async fn beyond_the_bound_requests_are_turned_away_but_health_is_not() {
     stuck.abort();
     assert!(stuck.await.is_err());
     assert_eq!(ask(&edge, "GET", "/v1", &[]).await.status, 200, "a cancelled request gives its place back");
+}
+
+/// What the log says while `run` runs.
+async fn logged<F: Future>(run: F) -> (F::Output, String) {
+    use std::sync::Mutex;
+    use tracing::instrument::WithSubscriber as _;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+    impl std::io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(move || writer.clone()).finish();
+    let output = run.with_subscriber(subscriber).await;
+    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    (output, text)
+}
+
+#[tokio::test]
+async fn a_refused_request_has_one_line_with_its_facts_and_without_its_content() {
+    let config = Config { log_requests: LogRequests::All, ..Config::default() };
+    let authenticator = Arc::new(crate::auth::Authenticator::new(&config));
+    let router = Router::new()
+        .route(
+            "/v1/things/{id}",
+            get(|_: crate::auth::Caller| async { Err::<(), _>(ApiError::new(ErrorCode::Locked, "no")) }),
+        )
+        .with_state(authenticator);
+    let edge = Edge::new(router, &config, Metrics::new());
+    let headers = [
+        ("kokuban-agent", "ra"),
+        ("authorization", "Bearer hunter2"),
+        ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
+    ];
+    let (answer, log) = logged(ask(&edge, "GET", "/v1/things/secret-id?value=hunter2", &headers)).await;
+    let line: Value = serde_json::from_str(log.trim()).unwrap();
+    assert_eq!(line["request_id"].as_str(), Some(answer.header("kokuban-request-id")));
+    for (name, value) in [
+        ("method", "GET"),
+        ("route", "/v1/things/{id}"),
+        ("code", "locked"),
+        ("agent", "ra"),
+        ("trace_id", "4bf92f3577b34da6a3ce929d0e0e4736"),
+    ] {
+        assert_eq!(line[name].as_str(), Some(value), "{log}");
+    }
+    assert!(line["status"] == 409 && line["us"].is_u64(), "{log}");
+    assert!(!log.contains("hunter2") && !log.contains("secret-id"), "{log}");
+}
+
+#[tokio::test]
+async fn accepted_requests_are_logged_only_on_demand() {
+    let (_, log) = logged(async { ask(&edge(), "GET", "/v1", &[]).await }).await;
+    assert_eq!(log, "");
+    let (_, log) = logged(async { ask(&edge(), "GET", "/nowhere-s3cret", &[]).await }).await;
+    assert!(log.contains("not_found") && !log.contains("s3cret"), "{log}");
 }

@@ -5,7 +5,8 @@
 use std::fmt::Write;
 
 use anyhow::Context;
-use kokuban_core::ids::{AgentName, RoleName, Sha256};
+use clap::ValueEnum;
+use kokuban_core::ids::{AgentName, Sha256};
 
 use crate::args::TokenCommand;
 use crate::failure::{Failure, Outcome};
@@ -17,15 +18,13 @@ const SECRET_BYTES: usize = 32;
 pub(crate) fn run(command: &TokenCommand) -> Outcome {
     let TokenCommand::New { name, role, boards } = command;
     let agent = AgentName::new(name).map_err(|e| Failure::usage(e.to_string()))?;
-    for role in role {
-        RoleName::new(role).map_err(|e| Failure::usage(e.to_string()))?;
-    }
+    let roles: Vec<_> = role.iter().filter_map(|role| Some(role.to_possible_value()?.get_name().to_owned())).collect();
     let secret = secret()?;
     complain(&format!(
         "The secret for `{agent}`, shown this once; give it to the agent as KOKUBAN_TOKEN:\n  {secret}\n\
          For the configuration of the server:"
     ));
-    Ok(print(&table(&agent, &secret, role, boards))?)
+    Ok(print(&table(&agent, &secret, &roles, boards))?)
 }
 
 fn secret() -> anyhow::Result<String> {

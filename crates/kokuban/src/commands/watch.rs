@@ -83,10 +83,13 @@ fn shown(event: &Event) -> Option<(Value, String)> {
             line("snapshot_end", Some(*position), json!({}), format!("── as of revision {}", position.revision))
         }
         Event::Reset(reset) => {
-            let text = format!("── the stream could not go on ({}): read again what matters", word(json!(reset.reason)));
+            let text =
+                format!("── the stream could not go on ({}): read again what matters", word(json!(reset.reason)));
             line("reset", Some(reset.head), json!(reset), text)
         }
-        Event::Bye(bye) => line("bye", None, json!(bye), format!("── the server says good-bye: {}", word(json!(bye.reason)))),
+        Event::Bye(bye) => {
+            line("bye", None, json!(bye), format!("── the server says good-bye: {}", word(json!(bye.reason))))
+        }
         _ => None,
     }
 }

@@ -15,8 +15,16 @@ use crate::output::print;
 pub(super) enum Remark {
     /// Connected to the board's stream.
     Ready,
-    Says { text: String },
-    Refused { call: String, code: String, detail: String, allowed: Option<Vec<String>>, advice: String },
+    Says {
+        text: String,
+    },
+    Refused {
+        call: String,
+        code: String,
+        detail: String,
+        allowed: Option<Vec<String>>,
+        advice: String,
+    },
 }
 
 pub(super) fn ready() {

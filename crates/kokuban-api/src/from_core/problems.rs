@@ -1,0 +1,186 @@
+//! Refusals in the words of the wire, each with its next step.
+//!
+//! Invariant: the first failure gives status and code; all are in `errors`. `next` names only calls that this server
+//! has. A value is shown only if it is at most 4 KiB.
+//! Not known here: the engine's failures; they are no refusals.
+
+use kokuban_core::blueprint::Flaw;
+use kokuban_core::ids::{BoardName, EntryId, Position, Version};
+use kokuban_core::json;
+use kokuban_core::rejection::{Current, Failure, Item, Refusal, Rejection};
+use serde_json::json;
+
+use super::words;
+use crate::code::{ErrorCode, NextAction};
+use crate::headers::EntityTag;
+use crate::names::{self, Resource};
+use crate::problem::{self, ErrorItem, Leaf, Next, Problem, SHOWN_VALUE_BYTES_MAX};
+
+/// Where something was refused.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    pub board: &'a BoardName,
+    pub position: Option<Position>,
+    /// The method and the entry of a call about one entry.
+    pub call: Option<(&'a str, &'a EntryId)>,
+}
+
+/// The problem of a refusal.
+#[must_use]
+pub fn problem(refusal: &Refusal, place: &Place<'_>) -> Problem {
+    let first = refusal.first();
+    let code = words::code(first);
+    let mut problem = Problem::new(code, words::detail(first));
+    if words::is_header_condition(first) {
+        problem = problem.from_header_condition();
+    }
+    problem.errors = refusal.failures.iter().map(error_item).collect();
+    add_facts(&mut problem, first);
+    if let Some(current) = &refusal.current {
+        problem.current = Some(Box::new(shown(current, place.position)));
+    }
+    let about = refusal.current.as_ref().map(|current| &current.id).or(place.call.map(|(_, id)| id));
+    problem.next = next(first, refusal.current.as_deref(), place, about);
+    problem
+}
+
+fn error_item(failure: &Failure) -> ErrorItem {
+    let rejection = &failure.rejection;
+    let below = match failure.item {
+        Item::Whole => String::new(),
+        Item::Check(index) => format!("/checks/{index}"),
+        Item::Write(index) => format!("/writes/{index}"),
+    };
+    let pointer = format!("{below}{}", failure.pointer.as_deref().unwrap_or_default());
+    let mut item = ErrorItem::new(words::code(rejection), words::detail(rejection));
+    item.pointer = (!pointer.is_empty()).then_some(pointer);
+    item.allowed = words::allowed(rejection);
+    if let Some((name, max)) = words::limit(rejection) {
+        item = item.with_limit(name, max);
+    }
+    if let Rejection::LeafConditionRequired { version, by, .. } = rejection {
+        item.leaf = Some(Box::new(Leaf { value: None, value_omitted: None, version: *version, by: by.clone() }));
+    }
+    item
+}
+
+fn add_facts(problem: &mut Problem, first: &Rejection) {
+    problem.allowed = words::allowed(first);
+    if let Some((name, max)) = words::limit(first) {
+        problem.limit = Some(problem::Limit { name: name.into(), max });
+    }
+    match first {
+        Rejection::LeaseHeld { held_by, remaining_ms, by_you } => {
+            problem.held_by = Some(held_by.clone());
+            problem.held_by_you = by_you.then_some(true);
+            problem.remaining_ms = Some(*remaining_ms);
+            problem.retry_after_ms = Some(*remaining_ms);
+        }
+        Rejection::LeaseTokenRequired { remaining_ms } => problem.remaining_ms = Some(*remaining_ms),
+        Rejection::LeaseLost { reason, held_by, .. } => {
+            problem.reason = Some(words::lease_end(*reason).into());
+            problem.held_by.clone_from(held_by);
+        }
+        _ => {}
+    }
+}
+
+/// The entry as it stands, for whoever was refused.
+fn shown(current: &Current, position: Option<Position>) -> problem::Current {
+    let entry = &current.entry;
+    let small = entry.value.bytes <= SHOWN_VALUE_BYTES_MAX as u64;
+    problem::Current {
+        version: entry.version,
+        etag: position.map(|position| EntityTag { version: entry.version, epoch: position.epoch }.to_string()),
+        status: entry.status.clone(),
+        owner: current.owner.clone(),
+        held_by: current.held_by.clone(),
+        updated_by: Some(entry.updated.by.clone()),
+        updated_at: Some(entry.updated.at),
+        request_id: Some(entry.request_id.to_string()),
+        value: entry.value.json.clone().filter(|_| small),
+        value_omitted: (!small).then_some(true),
+        yours: Some(current.yours),
+        same_value: Some(current.same_value),
+    }
+}
+
+/// What to do next, with the call that does it where this server has one.
+fn next(first: &Rejection, current: Option<&Current>, place: &Place<'_>, about: Option<&EntryId>) -> Next {
+    let board = place.board;
+    let read = |id: &EntryId| Next::call(NextAction::Reread, "GET", names::entry_href(board, id));
+    let comment = |id: &EntryId, text: &str| {
+        Next::call(NextAction::Comment, "POST", names::href(board, Resource::Notes, id)).with_body(json!({"text": text}))
+    };
+    let code = words::code(first);
+    let plain = || Next::action(code.default_action());
+    match (first, about) {
+        (Rejection::BoardNotFound, _) => Next::call(NextAction::FixRequest, "PUT", names::board_href(board))
+            .with_body(json!({"blueprint": "default"})),
+        (Rejection::ZoneNotFound { .. }, _) => {
+            Next::call(NextAction::FixRequest, "GET", format!("{}/blueprint", names::board_href(board)))
+        }
+        (Rejection::BoardExists, _) => Next::call(NextAction::Reread, "GET", names::board_href(board)),
+        (Rejection::NotFound { id }, _) => {
+            Next::call(NextAction::FixRequest, "GET", names::zone_href(board, &id.zone))
+        }
+        (Rejection::ZoneRestricted { .. } | Rejection::ArbiterOnly { .. } | Rejection::Locked { .. }, Some(id))
+            if current.is_some() =>
+        {
+            comment(id, "what you would change, and why")
+        }
+        (Rejection::VersionConflict { .. }, Some(id)) if current.is_none() => {
+            let mut next = read(id);
+            next.action = NextAction::FixRequest;
+            next
+        }
+        (
+            Rejection::VersionConflict { .. }
+            | Rejection::LeaseLost { .. }
+            | Rejection::IllegalTransition { .. }
+            | Rejection::LeafConditionRequired { .. },
+            Some(id),
+        ) => read(id),
+        (Rejection::PreconditionRequired { id }, _) => {
+            let version = current.map_or(Version::ZERO, |current| current.entry.version);
+            Next::call(NextAction::FixRequest, "PUT", names::entry_href(board, id))
+                .with_body(json!({"version": version}))
+        }
+        (Rejection::LeaseHeld { by_you: true, .. }, Some(id)) => {
+            Next::call(NextAction::FixRequest, "POST", names::href(board, Resource::Leases, id))
+                .with_body(json!({"takeover": true}))
+        }
+        (Rejection::LeaseHeld { .. }, Some(id)) => {
+            Next::call(NextAction::Wait, "GET", names::href(board, Resource::Leases, id))
+        }
+        _ => plain(),
+    }
+}
+
+/// The problem of a body that is not the JSON we take.
+#[must_use]
+pub fn json_problem(error: &json::Error) -> Problem {
+    let detail = error.to_string();
+    match error {
+        json::Error::Malformed { .. } => Problem::new(ErrorCode::Malformed, detail),
+        json::Error::DuplicateMember { pointer } => {
+            Problem::new(ErrorCode::DuplicateMember, detail).with_pointer(pointer.clone())
+        }
+        json::Error::TooComplex { pointer, .. } => {
+            Problem::new(ErrorCode::TooComplex, detail).with_status(400).with_pointer(pointer.clone())
+        }
+        json::Error::NumberNotRepresentable { pointer } => {
+            Problem::new(ErrorCode::NumberNotRepresentable, detail).with_pointer(pointer.clone())
+        }
+    }
+}
+
+/// The problem of a blueprint with mistakes; `below` is where in the body it stands.
+#[must_use]
+pub fn flaws_problem(flaws: &[Flaw], below: &str) -> Problem {
+    let first = flaws.first().map_or_else(String::new, |flaw| flaw.detail.to_string());
+    let items = flaws.iter().map(|flaw| {
+        ErrorItem::at(ErrorCode::InvalidBlueprint, format!("{below}{}", flaw.pointer), flaw.detail.to_string())
+    });
+    Problem::new(ErrorCode::InvalidBlueprint, first).with_errors(items.collect())
+}

@@ -1,0 +1,331 @@
+//! One call: who makes it, on which board, entry and with which query and body.
+//!
+//! Invariant: the checks before a board is asked run in the order route, credential, path and query, body, board.
+//! A board that the credential does not reach is answered like one that is not there.
+//! Not known here: what calls do.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequest, Request};
+use http::HeaderMap;
+use kokuban_api::headers::{self, ReturnPreference};
+use kokuban_api::names::{read_key, read_segment};
+use kokuban_api::{ErrorCode, ErrorItem, Problem};
+use kokuban_core::board::Board;
+use kokuban_core::caller::{Actor, readable_zone};
+use kokuban_core::ids::{BoardName, EntryId, Position, Sha256, ZoneName};
+use kokuban_core::command::{Command, Repeat};
+use kokuban_core::json;
+use kokuban_engine::{Answer, BoardHandle, Published};
+use serde_json::Value;
+use smol_str::{SmolStr, ToSmolStr};
+use tokio::time::Instant;
+
+use crate::app::AppState;
+use crate::auth::Caller;
+use crate::edge::{BodyNeed, RequestContext, read_body};
+use crate::error::{ApiError, ApiResult};
+
+/// Longest wait for a position that the journal knows and this server has not reached.
+const BEHIND_MS: u64 = 1_000;
+
+/// A request whose caller is known.
+#[derive(Debug)]
+pub struct Call {
+    pub app: AppState,
+    pub caller: Caller,
+    pub context: Arc<RequestContext>,
+    pub headers: HeaderMap,
+    pub method: http::Method,
+    /// As it came, still percent-encoded.
+    path: String,
+    query: Option<String>,
+    /// Behind a lock only because a body is not `Sync`, and calls are shared over awaits.
+    body: Mutex<Body>,
+}
+
+impl FromRequest<AppState> for Call {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, ApiError> {
+        use axum::extract::FromRequestParts as _;
+        let (mut parts, body) = request.into_parts();
+        let caller = Caller::from_request_parts(&mut parts, app).await?;
+        let context = parts.extensions.get::<Arc<RequestContext>>().cloned();
+        let context = context.ok_or_else(|| ApiError::new(ErrorCode::Internal, "the edge was not passed"))?;
+        let (path, query) = (parts.uri.path().to_owned(), parts.uri.query().map(str::to_owned));
+        Ok(Self { app: app.clone(), caller, context, headers: parts.headers, method: parts.method, path, query, body: Mutex::new(body) })
+    }
+}
+
+impl Call {
+    /// The raw query, for the reader of the route.
+    #[must_use]
+    pub fn query(&self) -> Option<&str> {
+        self.query.as_deref()
+    }
+
+    /// The raw segment at `index`; 0 is `v1`.
+    fn segment(&self, index: usize) -> &str {
+        self.path.trim_start_matches('/').split('/').nth(index).unwrap_or_default()
+    }
+
+    /// The board in `/v1/boards/{board}…`.
+    ///
+    /// # Errors
+    /// `invalid_name`.
+    pub fn board_name(&self) -> ApiResult<BoardName> {
+        read_segment(self.segment(2)).map_err(problem_of)
+    }
+
+    /// The zone in `/v1/boards/{board}/{resource}/{zone}…`.
+    ///
+    /// # Errors
+    /// `invalid_name`.
+    pub fn zone(&self) -> ApiResult<ZoneName> {
+        read_segment(self.segment(4)).map_err(problem_of)
+    }
+
+    /// The entry in `/v1/boards/{board}/{resource}/{zone}/{key…}`.
+    ///
+    /// # Errors
+    /// `invalid_name`, for zone and key together.
+    pub fn entry_id(&self) -> ApiResult<EntryId> {
+        let raw_key = self.path.trim_start_matches('/').splitn(6, '/').nth(5).unwrap_or_default();
+        match (read_segment(self.segment(4)), read_key(raw_key)) {
+            (Ok(zone), Ok(key)) => Ok(EntryId::new(zone, key)),
+            (Err(zone), Err(key)) => Err(problem_of_all(vec![zone, key])),
+            (Err(one), _) | (_, Err(one)) => Err(problem_of(one)),
+        }
+    }
+
+    /// The path as the caller wrote it, for problems that say what to call next.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    #[must_use]
+    pub fn actor(&self) -> Actor {
+        Actor {
+            agent: self.caller.agent.clone(),
+            named: self.caller.named,
+            admin: self.caller.admin,
+            observer: self.caller.observer,
+        }
+    }
+
+    #[must_use]
+    pub fn request_id(&self) -> SmolStr {
+        self.context.id.to_smolstr()
+    }
+
+    #[must_use]
+    pub fn return_preference(&self) -> Option<ReturnPreference> {
+        headers::return_preference(&self.headers)
+    }
+
+    /// The body as strict JSON; an absent one is `None` where the call may come without.
+    ///
+    /// # Errors
+    /// 415, 413, 400 and the 422 of a number that cannot be kept.
+    pub async fn json(&mut self, need: BodyNeed) -> ApiResult<Option<Value>> {
+        let body = std::mem::take(self.body.get_mut().expect("nobody panics while taking the body"));
+        let bytes = read_body(&self.headers, body, need, self.app.config.body_limits()).await?;
+        if bytes.is_empty() && need == BodyNeed::Optional {
+            return Ok(None);
+        }
+        json::parse(&bytes, &json::Bounds::body()).map(Some).map_err(|error| kokuban_api::from_core::json_problem(&error).into())
+    }
+
+    /// The Idempotency-Key with the hash of everything this request asks: method, path, query, conditions, body.
+    ///
+    /// # Errors
+    /// `invalid_value` for a key that is none.
+    pub fn repeat(&self, body: Option<&Value>) -> ApiResult<Option<Repeat>> {
+        let Some(key) = headers::idempotency_key(&self.headers).map_err(problem_of)? else { return Ok(None) };
+        let mut asked = Vec::new();
+        let mut part = |bytes: &[u8]| {
+            asked.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            asked.extend_from_slice(bytes);
+        };
+        part(self.method.as_str().as_bytes());
+        part(self.path.as_bytes());
+        part(self.query.as_deref().unwrap_or_default().as_bytes());
+        for name in [http::header::IF_MATCH, http::header::IF_NONE_MATCH] {
+            part(name.as_str().as_bytes());
+            self.headers.get_all(name).iter().for_each(|line| part(line.as_bytes()));
+        }
+        if let Some(body) = body {
+            let mut canonical = Vec::new();
+            json::write_canonical(&mut canonical, body);
+            part(&canonical);
+        }
+        Ok(Some(Repeat { key: SmolStr::new(key), fingerprint: Sha256::of(&asked) }))
+    }
+
+    /// The board, loaded, if it exists and the credential reaches it.
+    ///
+    /// # Errors
+    /// 404 `board_not_found`, 503.
+    pub async fn board(&self) -> ApiResult<Arc<BoardHandle>> {
+        let name = self.board_name()?;
+        self.reach(&name)?;
+        let handle = self.app.engine.board(&name).await.map_err(|error| self.engine_problem(&name, error))?;
+        handle.filter(|handle| handle.published().board.exists()).ok_or_else(|| board_not_found(&name))
+    }
+
+    /// # Errors
+    /// 404 `board_not_found`, where the credential does not reach the board.
+    pub fn reach(&self, name: &BoardName) -> ApiResult<()> {
+        if self.caller.may_see(name) { Ok(()) } else { Err(board_not_found(name)) }
+    }
+
+    /// The newest state, at least as new as `min_position` asks.
+    ///
+    /// # Errors
+    /// 409 `unknown_epoch`, `future_position`; 503 `behind`.
+    pub async fn state(&self, handle: &BoardHandle, min_position: Option<Position>) -> ApiResult<Arc<Published>> {
+        let published = handle.published();
+        let Some(wanted) = min_position else { return Ok(published) };
+        self.context.waits();
+        let epoch = |published: &Published| published.board.position().map(|position| position.epoch);
+        if epoch(&published) != Some(wanted.epoch) {
+            return Err(position_problem(ErrorCode::UnknownEpoch, handle, &published));
+        }
+        if published.board.revision() >= wanted.revision {
+            return Ok(published);
+        }
+        let known = self.app.engine.journal().info(handle.name().clone()).await;
+        match known {
+            Ok(Some(info)) if info.head.revision >= wanted.revision => {}
+            Ok(_) => return Err(position_problem(ErrorCode::FuturePosition, handle, &published)),
+            Err(_) => return Err(ApiError::new(ErrorCode::Unavailable, "the storage cannot be read now")),
+        }
+        let until = Instant::now() + Duration::from_millis(BEHIND_MS);
+        let reached = handle.wait_until(until, |published| published.board.revision() >= wanted.revision).await;
+        if reached.board.revision() >= wanted.revision {
+            return Ok(reached);
+        }
+        let detail = format!("this server is at revision {}", reached.board.revision());
+        Err(Problem::new(ErrorCode::Behind, detail).with_retry_after_ms(BEHIND_MS).into())
+    }
+
+    /// Checks that the caller may read the zone of `board`.
+    ///
+    /// # Errors
+    /// 404 `zone_not_found`.
+    pub fn may_read(&self, board: &Board, zone: &ZoneName) -> ApiResult<()> {
+        let found = readable_zone(board, &self.actor(), zone);
+        found.map(|_| ()).map_err(|rejection| {
+            let refusal = kokuban_core::rejection::Refusal::of(rejection);
+            self.refusal_problem(board.name(), board.position(), &refusal, None).into()
+        })
+    }
+
+    /// Asks the board to do something.
+    ///
+    /// # Errors
+    /// The problem of whatever refused it.
+    pub async fn ask(&self, name: &BoardName, asked: Asked) -> ApiResult<Answer> {
+        self.reach(name)?;
+        let request = kokuban_engine::Request {
+            command: asked.command,
+            actor: self.actor(),
+            request_id: self.request_id(),
+            trace_id: self.context.trace.as_ref().map(|trace| SmolStr::new(&trace.trace_id)),
+            repeat: asked.repeat,
+            create_with: self.app.create_with(name).filter(|_| asked.may_create),
+            dry_run: asked.dry_run,
+            wait: asked.wait,
+        };
+        if !asked.wait.is_zero() {
+            self.context.waits();
+        }
+        let about = asked.about.clone();
+        let version = asked.version;
+        match self.app.engine.submit(name, request).await {
+            Ok(answer) => Ok(answer),
+            Err(error) => {
+                let mut problem = self.engine_problem_about(name, error, about.as_ref()).into_problem();
+                if let (Some(id), Some(version)) = (&about, version) {
+                    self.tell_changes(name, id, version, &mut problem).await;
+                }
+                self.app.refusals.note(name, self, about.as_ref(), version, &problem);
+                Err(problem.into())
+            }
+        }
+    }
+}
+
+/// A command and how it is to be carried out.
+#[derive(Debug)]
+pub struct Asked {
+    pub command: Command,
+    pub repeat: Option<Repeat>,
+    pub dry_run: bool,
+    pub wait: Duration,
+    /// An absent board may be created by it, where the configuration says so.
+    pub may_create: bool,
+    /// The entry that a refusal would be about.
+    pub about: Option<EntryId>,
+    /// The version of it that the caller named.
+    pub version: Option<kokuban_core::ids::Version>,
+}
+
+impl Asked {
+    #[must_use]
+    pub fn new(command: Command) -> Self {
+        Self {
+            command,
+            repeat: None,
+            dry_run: false,
+            wait: Duration::ZERO,
+            may_create: false,
+            about: None,
+            version: None,
+        }
+    }
+}
+
+/// A problem of one failed check.
+#[must_use]
+pub fn problem_of(item: ErrorItem) -> ApiError {
+    problem_of_all(vec![item])
+}
+
+/// A problem of failed checks; the first gives the code.
+#[must_use]
+pub fn problem_of_all(items: Vec<ErrorItem>) -> ApiError {
+    Problem::from_errors(items)
+        .unwrap_or_else(|| Problem::new(ErrorCode::Internal, "a check failed without saying why"))
+        .into()
+}
+
+/// The answer for a board that is not there, or not for this caller.
+#[must_use]
+pub fn board_not_found(name: &BoardName) -> ApiError {
+    let refusal = kokuban_core::rejection::Refusal::of(kokuban_core::rejection::Rejection::BoardNotFound);
+    kokuban_api::from_core::problem(&refusal, &kokuban_api::from_core::Place { board: name, position: None, call: None })
+        .into()
+}
+
+/// A position that cannot be served, with those that can.
+#[must_use]
+pub fn position_problem(code: ErrorCode, handle: &BoardHandle, published: &Published) -> ApiError {
+    let detail = match code {
+        ErrorCode::UnknownEpoch => "the position belongs to another life of this board",
+        ErrorCode::FuturePosition => "the board has not come so far",
+        _ => "the log no longer reaches back so far",
+    };
+    let problem = Problem::new(code, detail);
+    match published.board.position() {
+        Some(head) => {
+            let oldest = Position { epoch: head.epoch, revision: handle.oldest() };
+            problem.with_positions(oldest, head).into()
+        }
+        None => problem.into(),
+    }
+}

@@ -1,0 +1,54 @@
+//! `GET …/changes`: the commits after a position, by long poll.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::response::Response;
+use axum::routing::get;
+use http::header::CACHE_CONTROL;
+use http::{Method, StatusCode};
+use kokuban_api::ErrorCode;
+use kokuban_api::query::ChangesQuery;
+use kokuban_engine::Gap;
+
+use crate::app::AppState;
+use crate::call::{Call, board_not_found, position_problem};
+use crate::error::{ApiError, ApiResult};
+use crate::reply::Reply;
+use crate::streams::{Poll, Scope, of_poll, poll};
+
+pub(crate) fn router() -> Router<AppState> {
+    Router::new().route("/v1/boards/{board}/changes", get(changes))
+}
+
+async fn changes(call: Call) -> ApiResult<Response> {
+    let query = ChangesQuery::read(call.query())?;
+    let handle = call.board().await?;
+    let published = call.state(&handle, query.min_position).await?;
+    if !published.board.exists() {
+        return Err(board_not_found(handle.name()));
+    }
+    for zone in &query.filter.zones {
+        call.may_read(&published.board, zone)?;
+    }
+    let start = of_poll(&call.headers, query.after, &handle, &published)?;
+    let wait_ms = if call.method == Method::HEAD { 0 } else { query.wait_ms };
+    if wait_ms > 0 {
+        call.context.waits();
+    }
+    let asked = Poll {
+        scope: Scope { actor: call.actor(), filter: query.filter, include_value: query.include_value },
+        start,
+        wait: Duration::from_millis(wait_ms),
+        coalesce: query.coalesce_ms.map(|ms| Duration::from_millis(ms.get())),
+        limit: query.limit,
+        shutdown: call.app.shutdown.clone(),
+    };
+    let found = poll(&handle, &published, asked).await.map_err(|gap| match gap {
+        Gap::Compacted => position_problem(ErrorCode::Compacted, &handle, &published),
+        Gap::Unavailable => ApiError::new(ErrorCode::Unavailable, "the storage cannot be read now"),
+    })?;
+    let found = found.ok_or_else(|| board_not_found(handle.name()))?;
+    let reply = Reply::json(StatusCode::OK, &found, query.pretty).at(Some(found.position));
+    Ok(reply.header(CACHE_CONTROL, &"no-store").send())
+}

@@ -1,0 +1,65 @@
+//! `GET …/events`: every commit as it happens, as server-sent events.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use axum::routing::get;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
+use kokuban_api::query::EventsQuery;
+use kokuban_api::sse;
+
+use crate::app::AppState;
+use crate::call::{Call, board_not_found};
+use crate::error::ApiResult;
+use crate::reply::Reply;
+use crate::streams::{Feed, Scope, Setup, of_stream};
+
+/// Asks proxies of the nginx kind to pass every block on at once.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+pub(crate) fn router() -> Router<AppState> {
+    Router::new().route("/v1/boards/{board}/events", get(events))
+}
+
+async fn events(call: Call) -> ApiResult<Response> {
+    let query = EventsQuery::read(call.query())?;
+    let handle = call.board().await?;
+    let published = call.state(&handle, query.min_position).await?;
+    if !published.board.exists() {
+        return Err(board_not_found(handle.name()));
+    }
+    for zone in &query.filter.zones {
+        call.may_read(&published.board, zone)?;
+    }
+    let start = of_stream(&call.headers, &query, &handle, &published)?;
+    let position = published.board.position();
+    let body = if call.method == Method::HEAD {
+        Body::empty()
+    } else {
+        let app = &call.app;
+        let max = app.config.limits.streams_per_caller_max;
+        let place = app.streams.enter(&call.caller.agent, max, &app.metrics.streams)?;
+        call.context.waits();
+        let feed = Feed::new(Setup {
+            published,
+            scope: Scope { actor: call.actor(), filter: query.filter, include_value: query.include_value },
+            start,
+            snapshot: query.snapshot,
+            coalesce: query.coalesce_ms.map(|ms| Duration::from_millis(ms.get())),
+            shutdown: app.shutdown.clone(),
+            place,
+            handle: handle.clone(),
+        });
+        feed.ok_or_else(|| board_not_found(handle.name()))?.into_body()
+    };
+    let mut response = Reply::empty(StatusCode::OK).at(position).send();
+    *response.body_mut() = body;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(sse::CONTENT_TYPE));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    Ok(response)
+}

@@ -1,0 +1,83 @@
+//! Notes on entries: add, list, close.
+
+use axum::Router;
+use axum::response::Response;
+use axum::routing::post;
+use http::StatusCode;
+use kokuban_api::answers::{List, NoteCreated};
+use kokuban_api::bodies::NoteBody;
+use kokuban_api::from_core;
+use kokuban_api::query::{ListQuery, NoteCloseQuery, PlainQuery};
+use kokuban_api::{ErrorCode, Problem};
+use kokuban_core::command::{AddNote, CloseNote, Command};
+use kokuban_core::rejection::{Refusal, Rejection};
+use kokuban_core::reply;
+use smol_str::SmolStr;
+
+use super::boards::stale_page;
+use crate::app::AppState;
+use crate::call::{Asked, Call};
+use crate::edge::BodyNeed;
+use crate::error::{ApiError, ApiResult};
+use crate::reply::Reply;
+
+pub(crate) fn router() -> Router<AppState> {
+    Router::new().route("/v1/boards/{board}/notes/{zone}/{*key}", post(add).get(list).delete(close))
+}
+
+async fn add(mut call: Call) -> ApiResult<Response> {
+    let (board, id) = (call.board_name(), call.entry_id());
+    let (board, id) = (board?, id?);
+    let query = PlainQuery::read(call.query())?;
+    let body = call.json(BodyNeed::Required).await?.unwrap_or_default();
+    let repeat = call.repeat(Some(&body))?;
+    let body = NoteBody::read(body).map_err(Problem::from)?;
+    let command = Command::AddNote(AddNote {
+        id: id.clone(),
+        text: SmolStr::from(body.text),
+        refers_to_version: body.refers_to_version,
+    });
+    let asked = Asked { repeat, dry_run: query.dry_run, about: Some(id), ..Asked::new(command) };
+    let answer = call.ask(&board, asked).await?;
+    let Some(reply::Reply::Noted { note, .. }) = &answer.reply else {
+        return Err(ApiError::new(ErrorCode::Internal, "the answer does not belong to the question"));
+    };
+    let created = NoteCreated { id: note.to_string() };
+    let reply = Reply::json(StatusCode::CREATED, &created, query.pretty);
+    Ok(reply.at(answer.position).replayed(answer.replayed).send())
+}
+
+async fn list(call: Call) -> ApiResult<Response> {
+    let id = call.entry_id()?;
+    let query = ListQuery::read(call.query())?;
+    let handle = call.board().await?;
+    let published = call.state(&handle, query.min_position).await?;
+    let board = &published.board;
+    call.may_read(board, &id.zone)?;
+    if board.entry(&id).is_none() {
+        let refusal = Refusal::of(Rejection::NotFound { id: id.clone() });
+        return Err(call.refusal_problem(board.name(), board.position(), &refusal, Some(&id)).into());
+    }
+    // At most a hundred notes are open on an entry, in the order of their ids; a page goes on after one of them.
+    let open: Vec<_> = board.notes(&id).into_iter().flatten().collect();
+    let start = match &query.page {
+        None => 0,
+        Some(last) => open.iter().position(|note| note.id == last.as_str()).map(|at| at + 1).ok_or_else(stale_page)?,
+    };
+    let items: Vec<_> = open.iter().skip(start).take(query.limit).map(|note| from_core::note(note)).collect();
+    let more = start + items.len() < open.len();
+    let next_page = items.last().filter(|_| more).map(|note| note.id.clone());
+    let list = List { items, position: board.position(), next_page };
+    Ok(Reply::json(StatusCode::OK, &list, query.pretty).at(board.position()).send())
+}
+
+async fn close(call: Call) -> ApiResult<Response> {
+    let (board, id) = (call.board_name(), call.entry_id());
+    let (board, id) = (board?, id?);
+    let query = NoteCloseQuery::read(call.query())?;
+    let repeat = call.repeat(None)?;
+    let command = Command::CloseNote(CloseNote { id: id.clone(), note: SmolStr::from(query.id) });
+    let asked = Asked { repeat, dry_run: query.dry_run, about: Some(id), ..Asked::new(command) };
+    let answer = call.ask(&board, asked).await?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT).at(answer.position).replayed(answer.replayed).send())
+}

@@ -1,0 +1,116 @@
+//! The server itself: what it is, whether it is well, what it counts, how it is called.
+
+use std::collections::BTreeMap;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::get;
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use kokuban_api::answers::{AuthMode, Durability, ServerInfo};
+use kokuban_api::query::PlainQuery;
+use kokuban_api::{ErrorCode, Problem, limits};
+use kokuban_core::blueprint::Limits;
+use serde_json::json;
+
+use crate::app::AppState;
+use crate::call::Call;
+use crate::config;
+use crate::error::{ApiError, ApiResult};
+use crate::reply::Reply;
+use crate::{docs, metrics};
+
+pub(crate) fn router() -> Router<AppState> {
+    Router::new()
+        .route("/v1", get(info))
+        .route("/livez", get(live))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(count))
+        .merge(docs::router())
+}
+
+async fn info(call: Call) -> ApiResult<Response> {
+    let query = PlainQuery::read(call.query())?;
+    let config = &call.app.config;
+    let links = [
+        ("docs", "/docs"),
+        ("openapi", "/openapi.json"),
+        ("boards", "/v1/boards"),
+        ("health", "/readyz"),
+        ("metrics", "/metrics"),
+    ];
+    let info = ServerInfo {
+        name: "kokuban".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        limits: bounds(config),
+        durability: match config.durability {
+            config::Durability::Disk => Durability::Disk,
+            config::Durability::Memory => Durability::Memory,
+        },
+        auth: match config.auth {
+            config::AuthMode::Open => AuthMode::Open,
+            config::AuthMode::Token => AuthMode::Token,
+        },
+        links: links.into_iter().map(|(name, href)| (name.to_owned(), href.to_owned())).collect(),
+    };
+    Ok(Reply::json(StatusCode::OK, &info, query.pretty).send())
+}
+
+/// Every bound of the server, by name.
+fn bounds(config: &config::Config) -> BTreeMap<String, u64> {
+    let n = |count: usize| count as u64;
+    let edge = &config.limits;
+    let mut bounds: BTreeMap<String, u64> = [
+        ("body_bytes_max", edge.body_bytes_max),
+        ("connections_max", n(edge.connections_max)),
+        ("requests_in_flight_max", n(edge.requests_in_flight_max)),
+        ("streams_per_caller_max", n(edge.streams_per_caller_max)),
+        ("boards_max", n(edge.boards_max)),
+        ("mailbox_commands_max", n(edge.mailbox_commands_max)),
+        ("list_limit_max", *limits::LIST_LIMIT.end()),
+        ("ttl_ms_min", *limits::TTL_MS.start()),
+        ("ttl_ms_max", *limits::TTL_MS.end()),
+        ("wait_ms_max", *limits::WAIT_MS.end()),
+        ("coalesce_ms_max", *limits::COALESCE_MS.end()),
+        ("summary_chars_max", n(limits::SUMMARY_CHARS_MAX)),
+        ("reason_chars_max", n(limits::REASON_CHARS_MAX)),
+        ("idempotency_key_bytes_max", n(limits::IDEMPOTENCY_KEY_BYTES_MAX)),
+        ("key_bytes_max", n(kokuban_core::ids::KEY_BYTES_MAX)),
+        ("key_segments_max", n(kokuban_core::ids::KEY_SEGMENTS_MAX)),
+        ("value_depth_max", n(kokuban_core::json::DEPTH_MAX)),
+        ("refusals_per_board_max", 1_000),
+    ]
+    .into_iter()
+    .map(|(name, max)| (name.to_owned(), max))
+    .collect();
+    let board = Limits::SERVER.members().into_iter().map(|(name, max)| (name.to_owned(), max));
+    bounds.extend(board);
+    bounds
+}
+
+async fn live() -> Response {
+    Reply::json(StatusCode::OK, &json!({"status": "ok"}), false).send()
+}
+
+/// Whether the server takes work: not while it stops, nor while nothing can be written.
+async fn ready(State(app): State<AppState>) -> ApiResult<Response> {
+    let health = app.engine.journal().health();
+    let refuse = |detail: &str| Err(ApiError::from(Problem::new(ErrorCode::Unavailable, detail)));
+    if app.shutdown.is_stopping() {
+        return refuse("the server is stopping");
+    }
+    if !health.writable {
+        return refuse("the storage takes no writes; reads go on");
+    }
+    let quarantined = app.engine.stats().boards_quarantined;
+    Ok(Reply::json(StatusCode::OK, &json!({"status": "ok", "boards_quarantined": quarantined}), false).send())
+}
+
+async fn count(State(app): State<AppState>) -> Response {
+    app.refresh_metrics();
+    let mut response = Response::new(app.metrics.render().into());
+    let content_type = metrics::CONTENT_TYPE.parse().expect("a valid header value");
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response
+}

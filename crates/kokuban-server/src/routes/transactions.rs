@@ -1,0 +1,45 @@
+//! Transactions: several writes, one revision.
+
+use axum::Router;
+use axum::response::Response;
+use axum::routing::post;
+use http::StatusCode;
+use kokuban_api::bodies::Transaction;
+use kokuban_api::from_core::{self, ReceiptValue, transaction_receipt};
+use kokuban_api::headers::ReturnPreference;
+use kokuban_api::query::PlainQuery;
+use kokuban_api::{ErrorCode, Problem};
+use kokuban_core::command::Command;
+use kokuban_core::reply;
+
+use crate::app::AppState;
+use crate::call::{Asked, Call};
+use crate::edge::BodyNeed;
+use crate::error::{ApiError, ApiResult};
+use crate::reply::Reply;
+
+pub(crate) fn router() -> Router<AppState> {
+    Router::new().route("/v1/boards/{board}/transactions", post(transact))
+}
+
+async fn transact(mut call: Call) -> ApiResult<Response> {
+    let board = call.board_name()?;
+    let query = PlainQuery::read(call.query())?;
+    let body = call.json(BodyNeed::Required).await?.unwrap_or_default();
+    let repeat = call.repeat(Some(&body))?;
+    let body = Transaction::read(body).map_err(Problem::from)?;
+    let command = Command::Transact(from_core::transaction(&board, body)?);
+    let asked = Asked { repeat, dry_run: query.dry_run, may_create: true, ..Asked::new(command) };
+    let answer = call.ask(&board, asked).await?;
+    let (Some(reply::Reply::Transaction { receipts }), Some(position)) = (&answer.reply, answer.position) else {
+        return Err(ApiError::new(ErrorCode::Internal, "the answer does not belong to the question"));
+    };
+    let preference = call.return_preference();
+    let shows = match preference {
+        Some(ReturnPreference::Representation) => ReceiptValue::Always,
+        _ => ReceiptValue::Never,
+    };
+    let body = transaction_receipt(receipts, position, answer.now, shows, query.dry_run);
+    let reply = Reply::json(StatusCode::OK, &body, query.pretty).at(Some(position)).replayed(answer.replayed);
+    Ok(reply.preferring(preference).send())
+}

@@ -1,0 +1,100 @@
+//! Putting a server together, running it, and stopping it.
+//!
+//! Invariant: the order of a stop: no new connections, streams say goodbye, requests in work end, boards come to rest,
+//! the journal closes. All of it within the bound of the configuration.
+//! Not known here: signals and flags; those are the binary's.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use kokuban_engine::{Engine, Options as EngineOptions};
+use kokuban_journal::{Journal, Memory, Sqlite, sqlite};
+
+use crate::accept::{self, Listener};
+use crate::app::{App, AppState};
+use crate::auth::Authenticator;
+use crate::config::{self, Config};
+use crate::edge::Edge;
+use crate::metrics::Metrics;
+use crate::pages::Pages;
+use crate::refusals::Refusals;
+use crate::routes;
+use crate::shutdown::Shutdown;
+use crate::streams::StreamCounts;
+
+/// A server that is bound and ready, and not yet serving.
+#[derive(Debug)]
+pub struct Server {
+    listener: Listener,
+    app: AppState,
+    shutdown: Shutdown,
+}
+
+impl Server {
+    /// Opens the journal, loads what has to be in memory, binds the address.
+    ///
+    /// # Errors
+    /// With a text that says what to do.
+    pub async fn open(config: Config, salvage: sqlite::Salvage, shutdown: Shutdown) -> anyhow::Result<Self> {
+        let blueprints = config::load_blueprints(&config)?;
+        let journal = open_journal(&config, salvage).await?;
+        let options = EngineOptions {
+            mailbox_requests_max: config.limits.mailbox_commands_max,
+            idle: Duration::from_millis(config.limits.loaded_boards_idle_ms),
+            boards_max: config.limits.boards_max as u64,
+            snapshot_bytes_min: usize::try_from(config.snapshot.tail_bytes_min).unwrap_or(usize::MAX),
+            snapshot_percent_min: config.snapshot.tail_percent_min,
+            ..EngineOptions::default()
+        };
+        let engine = Engine::start(journal, options).await.context("the boards cannot be listed")?;
+        let listener = Listener::bind(config.listen)
+            .with_context(|| format!("cannot listen on {}; is another server running there?", config.listen))?;
+        let app = AppState(Arc::new(App {
+            engine,
+            authenticator: Arc::new(Authenticator::new(&config)),
+            config: Arc::new(config),
+            blueprints,
+            metrics: Metrics::new(),
+            shutdown: shutdown.clone(),
+            refusals: Refusals::default(),
+            pages: Pages::default(),
+            streams: Arc::new(StreamCounts::default()),
+        }));
+        Ok(Self { listener, app, shutdown })
+    }
+
+    /// The address in use.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.listener.local_addr()
+    }
+
+    /// Serves until the shutdown begins, and stops in order.
+    pub async fn run(self) {
+        let config = Arc::clone(&self.app.config);
+        let within = Duration::from_millis(config.timeouts.shutdown_ms);
+        let edge = Edge::new(routes::router(self.app.clone()), &config, self.app.metrics.clone());
+        let options = accept::Options {
+            timeouts: config.accept_timeouts(),
+            connections_max: config.limits.connections_max,
+            // The rest of the time is the boards'.
+            stop_within: within / 2,
+            connections: self.app.metrics.connections.clone(),
+        };
+        accept::serve(self.listener, edge, options, self.shutdown).await;
+        self.app.engine.close(within / 2).await;
+    }
+}
+
+async fn open_journal(config: &Config, salvage: sqlite::Salvage) -> anyhow::Result<Arc<dyn Journal>> {
+    match config.durability {
+        config::Durability::Memory => Ok(Arc::new(Memory::new())),
+        config::Durability::Disk => {
+            let options = sqlite::Options { salvage, ..sqlite::Options::new(&config.data) };
+            let opened = tokio::task::spawn_blocking(move || Sqlite::open(&options)).await;
+            Ok(Arc::new(opened.context("opening the journal panicked")??))
+        }
+    }
+}
