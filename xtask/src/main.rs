@@ -1,1 +1,38 @@
-fn main() {}
+//! `cargo xtask`: the chores of this repository, the same for people and for CI.
+//!
+//! Invariant: a chore reads and writes files of this checkout only; it needs no network.
+//! Not known here: how Kokuban works, beyond the closed list of problem codes that its documentation shows.
+
+mod docs;
+mod tidy;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask tidy    check what the compiler does not: layers, purity of the core, file headers and lengths, documents
+cargo xtask docs    write the generated parts of docs/ anew";
+
+fn main() -> anyhow::Result<ExitCode> {
+    let chore = std::env::args().nth(1);
+    let mut out = std::io::stdout().lock();
+    match chore.as_deref() {
+        Some("tidy") => tidy::run(&root(), &mut out),
+        Some("docs") => {
+            let changed = docs::write(&root())?;
+            writeln!(out, "{}", if changed { "docs/http.md written anew" } else { "docs/http.md is up to date" })?;
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => {
+            writeln!(out, "{USAGE}")?;
+            Ok(ExitCode::from(2))
+        }
+    }
+}
+
+/// The folder of the workspace.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("xtask is a folder of the workspace").to_owned()
+}

@@ -20,11 +20,11 @@ mod transport;
 mod update;
 
 pub use board::{Board, Get};
-/// The bodies and answers of the calls.
-pub use kokuban_api as api;
 pub use client::{Client, ClientBuilder};
 pub use error::Error;
 pub use events::{Commit, Event, EventFilter, EventStream, Start};
+/// The bodies and answers of the calls.
+pub use kokuban_api as api;
 pub use lease::{LeaseGuard, Lost};
 pub use pages::{HistoryFilter, ListFilter, Pages};
 pub use place::Place;

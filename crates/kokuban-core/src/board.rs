@@ -5,6 +5,7 @@
 //! Not known here: whether a change is allowed. Start at `apply`.
 
 mod apply;
+mod index;
 mod snapshot;
 
 use std::collections::BTreeMap;
@@ -251,12 +252,12 @@ impl Board {
     /// The version that the next change of this key makes.
     #[must_use]
     pub fn next_version(&self, id: &EntryId) -> Version {
-        let own = match (self.entries.get(id), self.tombstones.get(id)) {
-            (Some(entry), _) => entry.version,
-            (None, Some(tombstone)) => tombstone.version,
-            (None, None) => Version::ZERO,
-        };
-        own.max(self.floor).next()
+        match (self.entries.get(id), self.tombstones.get(id)) {
+            (Some(entry), _) => entry.version.next(),
+            (None, Some(tombstone)) => tombstone.version.next(),
+            // The counter of a key that is not known may have been collected: the floor is above all such.
+            (None, None) => self.floor.next(),
+        }
     }
 
     #[must_use]

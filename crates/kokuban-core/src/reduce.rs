@@ -54,6 +54,8 @@ pub(crate) struct Reduced {
     pub(crate) value: Value,
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) receipts: Vec<OperationReceipt>,
+    /// Operations that would have put nothing in the place of something, wholly or in one of their leaves.
+    pub(crate) guarded: Vec<usize>,
 }
 
 /// Applies the operations in order. An absent entry begins as an empty object.
@@ -66,7 +68,8 @@ pub(crate) fn reduce(
     standing: Standing<'_>,
 ) -> Result<Reduced, Vec<(usize, Rejection)>> {
     let begin = || Value::Object(serde_json::Map::new());
-    let mut reduced = Reduced { value: value.unwrap_or_else(begin), assignments: Vec::new(), receipts: Vec::new() };
+    let value = value.unwrap_or_else(begin);
+    let mut reduced = Reduced { value, assignments: Vec::new(), receipts: Vec::new(), guarded: Vec::new() };
     let mut refused = Vec::new();
     // Conditions are judged on the value as it stood, not as earlier operations of the same patch left it.
     let before = reduced.value.clone();
@@ -119,8 +122,9 @@ fn overwritten(before: &Value, path: &Path, new: &Value) -> Option<Path> {
 
 fn apply(reduced: &mut Reduced, operation: &Operation) -> Result<(), Rejection> {
     let name = SmolStr::new_static(operation.op.name());
+    let mut guarded = false;
     let outcome = match &operation.op {
-        Op::Set(new) => set(&mut reduced.value, &operation.path, new)?,
+        Op::Set(new) => set(&mut reduced.value, &operation.path, new, &mut guarded)?,
         Op::Unset => unset(&mut reduced.value, &operation.path)?,
     };
     let (outcome, reason) = match outcome {
@@ -130,6 +134,9 @@ fn apply(reduced: &mut Reduced, operation: &Operation) -> Result<(), Rejection> 
         }
         Err(reason) => (OperationOutcome::Ignored, Some(SmolStr::new_static(reason))),
     };
+    if guarded {
+        reduced.guarded.push(reduced.receipts.len());
+    }
     reduced.receipts.push(OperationReceipt { op: name, path: operation.path.clone(), outcome, reason });
     Ok(())
 }
@@ -137,14 +144,15 @@ fn apply(reduced: &mut Reduced, operation: &Operation) -> Result<(), Rejection> 
 /// `Ok(Err(reason))` is an operation that has no effect.
 type Effect = Result<Result<(), &'static str>, Rejection>;
 
-fn set(value: &mut Value, path: &Path, new: &Value) -> Effect {
+fn set(value: &mut Value, path: &Path, new: &Value, guarded: &mut bool) -> Effect {
     let old = path.get(value);
     if is_ignored(old, new) {
+        *guarded = true;
         return Ok(Err("null, blank text and empty collections never wipe a value; use `unset`"));
     }
     match old {
         Some(old) if crate::json::equal(old, new) => return Ok(Err("the value stands already")),
-        Some(Value::Object(_)) if new.is_object() => return merge(value, path, new),
+        Some(Value::Object(_)) if new.is_object() => return merge(value, path, new, guarded),
         Some(Value::Object(_)) => return Err(wrong_kind(path, "an object stands here, and a scalar was given")),
         Some(Value::Null) | None => {}
         Some(_) if new.is_object() => return Err(wrong_kind(path, "a scalar stands here, and an object was given")),
@@ -155,7 +163,7 @@ fn set(value: &mut Value, path: &Path, new: &Value) -> Effect {
 }
 
 /// Sets every leaf of `new` that has content, and leaves the others as they are.
-fn merge(value: &mut Value, path: &Path, new: &Value) -> Effect {
+fn merge(value: &mut Value, path: &Path, new: &Value, guarded: &mut bool) -> Effect {
     let mut effect = Err("nothing in it differs");
     let mut pending = vec![(path.clone(), new)];
     while let Some((at, new)) = pending.pop() {
@@ -164,7 +172,7 @@ fn merge(value: &mut Value, path: &Path, new: &Value) -> Effect {
                 pending.extend(members.iter().map(|(name, member)| (at.join(name), member)));
             }
             _ => {
-                if set(value, &at, new)?.is_ok() {
+                if set(value, &at, new, guarded)?.is_ok() {
                     effect = Ok(());
                 }
             }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 use crate::entry::{Entry, LeaseEnd};
-use crate::ids::{AgentName, EntryId, LeaseToken, Sha256, Status, Version, ZoneName};
+use crate::ids::{AgentName, EntryId, LeaseToken, Status, Version, ZoneName};
 
 /// The answer to a command that was not accepted.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,7 +113,6 @@ pub enum Rejection {
     LimitReached { limit: &'static str, max: u64 },
     /// The value with this hash stands in an entry now.
     StillCurrent { id: EntryId },
-    NothingErased { sha256: Sha256 },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -40,6 +40,7 @@ pub struct After {
 
 /// One commit of an export.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CommitLine<'a> {
     pub revision: Revision,
     /// The hash that ends the chain here.
@@ -54,11 +55,13 @@ pub struct CommitLine<'a> {
 
 /// The last line of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct EndLine {
     pub end: End,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct End {
     pub revision: Revision,
     pub hash: ChainHash,
@@ -137,7 +140,9 @@ impl fmt::Display for Flaw {
             Fault::AfterEnd => f.write_str("something follows the last line of the export"),
             Fault::Board => f.write_str("the commit belongs to another board"),
             Fault::Revision { expected } => write!(f, "revision {expected} is due here"),
-            Fault::Chain => f.write_str("the commit does not continue the hash chain: it, or one before it, was changed"),
+            Fault::Chain => {
+                f.write_str("the commit does not continue the hash chain: it, or one before it, was changed")
+            }
             Fault::Value(index) => write!(f, "value {index} does not have the hash that its commit gives it"),
             Fault::Values { expected } => write!(f, "the commit has {expected} values"),
             Fault::Record(damage) => damage.fmt(f),

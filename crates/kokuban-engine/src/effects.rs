@@ -122,7 +122,11 @@ async fn snapshot(handle: &BoardHandle) -> Result<(), Error> {
     }
     if has_scratch(&published.board) {
         let board = published.board.clone();
-        let after = if before.scratch_left { before.snapshot } else { scratch_left_until(handle, &board, before.snapshot).await? };
+        let after = if before.scratch_left {
+            before.snapshot
+        } else {
+            scratch_left_until(handle, &board, before.snapshot).await?
+        };
         let leaves = move |commit: &Commit, sha256: Sha256| is_scratch_value(&board, commit, sha256);
         drop_values(handle, after, head.revision, &leaves).await?;
     }
@@ -140,7 +144,8 @@ async fn scratch_left_until(handle: &BoardHandle, board: &Board, snapshot: Revis
         let Some(oldest) = records.last() else { break };
         before = oldest.revision;
         for stored in records {
-            let commit = record::decode::<Commit>(&stored.body).map_err(|damage| damaged(handle, stored.revision, &damage))?;
+            let commit =
+                record::decode::<Commit>(&stored.body).map_err(|damage| damaged(handle, stored.revision, &damage))?;
             if lost_scratch_value(board, &commit.content) {
                 return Ok(stored.revision);
             }

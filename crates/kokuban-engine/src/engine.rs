@@ -80,7 +80,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub struct Engine {
     shared: Arc<Shared>,
-    registry: Registry,
+    pub(crate) registry: Registry,
 }
 
 impl Engine {
@@ -202,11 +202,7 @@ impl Engine {
     ///
     /// # Errors
     /// The journal cannot be listed.
-    pub async fn list(
-        &self,
-        after: Option<BoardName>,
-        limit: usize,
-    ) -> Result<Vec<BoardInfo>, kokuban_journal::Error> {
+    pub async fn list(&self, after: Option<BoardName>, limit: usize) -> Result<Vec<BoardInfo>, kokuban_journal::Error> {
         self.shared.journal.list(after, limit).await
     }
 

@@ -46,7 +46,8 @@ impl BoardHandle {
         // What is stored ahead of the published state is not durable for anybody yet.
         let before = before.min(self.published().board.revision().next());
         // One more than asked for: its hash is what the oldest one asked for continues.
-        let read = self.shared.journal.read_back(self.name.clone(), before, ReadLimit::records(limit.saturating_add(1)));
+        let read =
+            self.shared.journal.read_back(self.name.clone(), before, ReadLimit::records(limit.saturating_add(1)));
         let mut records = read.await.map_err(|error| unavailable(self, &error))?;
         let previous = if records.len() > limit { records.pop().map(|record| record.chain) } else { None };
         let end = records.last().is_none_or(|oldest| oldest.revision <= self.extent().oldest);
@@ -65,7 +66,12 @@ impl BoardHandle {
         loop {
             let page = self.history(before, FOLD_PAGE).await?;
             for logged in &page.commits {
-                if logged.commit.events.iter().any(|event| event.entry() == Some(id) && event.version() == Some(version)) {
+                if logged
+                    .commit
+                    .events
+                    .iter()
+                    .any(|event| event.entry() == Some(id) && event.version() == Some(version))
+                {
                     return Ok(Some(logged.revision()));
                 }
             }
@@ -138,7 +144,10 @@ pub(crate) async fn commits_after(
     // The record before tells what the first one continues.
     let with_previous = ReadLimit { records: limit.records.saturating_add(1), ..limit };
     let mut records = read(Revision(after.0.saturating_sub(1)), with_previous).await?;
-    let mut previous = (after == Revision::ZERO).then_some(ChainHash::GENESIS);
+    let mut previous = None;
+    if after == Revision::ZERO && records.first().is_some_and(|first| first.revision == Revision(1)) {
+        previous = Some(ChainHash::GENESIS);
+    }
     if records.first().is_some_and(|first| first.revision == after) {
         previous = Some(records.remove(0).chain);
         if records.is_empty() && after < head {
@@ -165,7 +174,8 @@ pub(crate) async fn commit_at(handle: &BoardHandle, revision: Revision) -> Resul
 fn decoded(records: Vec<Record>, mut previous: Option<ChainHash>) -> Result<Vec<Arc<Logged>>, PastError> {
     let mut commits = Vec::with_capacity(records.len());
     for stored in records {
-        let damaged = |damage: record::Damage| PastError::Damaged { revision: stored.revision, detail: damage.to_string() };
+        let damaged =
+            |damage: record::Damage| PastError::Damaged { revision: stored.revision, detail: damage.to_string() };
         let decoded = record::decode(&stored.body).map_err(damaged)?;
         if previous.is_some_and(|previous| previous.extend(&decoded.head) != stored.chain) {
             return Err(damaged(record::Damage::Chain));

@@ -46,6 +46,12 @@ impl Registry {
         self.slots.iter().filter_map(|slot| slot.get().cloned()).collect()
     }
 
+    /// Names that take memory.
+    #[cfg(test)]
+    pub(crate) fn n_names(&self) -> usize {
+        self.slots.len()
+    }
+
     pub(crate) async fn open(
         &self,
         shared: &Arc<Shared>,

@@ -106,7 +106,7 @@ impl Sequencer {
     fn take_requests(&mut self) -> Vec<Pending> {
         let mut inbox = self.handle.inbox();
         if inbox.closing {
-            self.waiting.drain(..).for_each(|pending| refuse_closing(pending));
+            self.waiting.drain(..).for_each(refuse_closing);
         }
         let mut requests = inbox.take(self.handle.shared.options.batch_requests_max);
         requests.retain(|pending| !pending.reply.is_closed());
@@ -142,7 +142,8 @@ impl Sequencer {
 
     /// Nothing is in flight: wait for mail, a deadline or a patience that ends, or end the task.
     async fn sleep_or_end(&mut self) -> bool {
-        let deadline = self.work.next_deadline().map(|deadline| self.handle.clock.instant_of(deadline).max(self.rest_until));
+        let deadline =
+            self.work.next_deadline().map(|deadline| self.handle.clock.instant_of(deadline).max(self.rest_until));
         let patience = self.waiting.iter().map(|pending| pending.patience).min();
         let wake = deadline.into_iter().chain(patience).min();
         {

@@ -205,6 +205,7 @@ fn write(id: EntryId, value: &Value, version: u64) -> Write {
         schema_version: None,
         reason: None,
         echoed: Vec::new(),
+        atomic: false,
     }
 }
 

@@ -219,10 +219,7 @@ impl Call {
     /// 404 `zone_not_found`.
     pub fn may_read(&self, board: &Board, zone: &ZoneName) -> ApiResult<()> {
         let found = readable_zone(board, &self.actor(), zone);
-        found.map(|_| ()).map_err(|rejection| {
-            let refusal = kokuban_core::rejection::Refusal::of(rejection);
-            self.refusal_problem(board.name(), board.position(), &refusal, None).into()
-        })
+        found.map(|_| ()).map_err(|rejection| self.refuse(board, rejection, None))
     }
 
     /// Asks the board to do something.
@@ -249,12 +246,12 @@ impl Call {
         match self.app.engine.submit(name, request).await {
             Ok(answer) => Ok(answer),
             Err(error) => {
-                let mut problem = self.engine_problem_about(name, error, about.as_ref()).into_problem();
+                let mut error = self.engine_problem_about(name, error, about.as_ref());
                 if let (Some(id), Some(version)) = (&about, version) {
-                    self.tell_changes(name, id, version, &mut problem).await;
+                    self.tell_changes(name, id, version, error.problem_mut()).await;
                 }
-                self.app.refusals.note(name, self, about.as_ref(), version, &problem);
-                Err(problem.into())
+                self.app.refusals.note(name, self, about.as_ref(), version, error.problem());
+                Err(error)
             }
         }
     }
@@ -324,7 +321,9 @@ pub fn position_problem(code: ErrorCode, handle: &BoardHandle, published: &Publi
     match published.board.position() {
         Some(head) => {
             let oldest = Position { epoch: head.epoch, revision: handle.oldest() };
-            problem.with_positions(oldest, head).into()
+            let error = ApiError::from(problem.with_positions(oldest, head));
+            let value = head.to_string().parse().expect("digits and a dot");
+            error.with_header(headers::POSITION, value)
         }
         None => problem.into(),
     }

@@ -31,6 +31,10 @@ impl ApiError {
         &self.problem
     }
 
+    pub fn problem_mut(&mut self) -> &mut Problem {
+        &mut self.problem
+    }
+
     #[must_use]
     pub fn into_problem(self) -> Problem {
         self.problem

@@ -12,6 +12,7 @@ pub mod config;
 pub mod docs;
 pub mod edge;
 pub mod error;
+mod measured;
 pub mod metrics;
 pub mod pages;
 pub mod pattern;

@@ -7,10 +7,11 @@ use kokuban_api::from_core::{self, Place};
 use kokuban_api::headers;
 use kokuban_api::problem::SideEffects;
 use kokuban_api::{ErrorCode, Problem};
+use kokuban_core::board::Board;
 use kokuban_core::event::Event;
 use kokuban_core::ids::{BoardName, EntryId, Position, Revision, Version};
 use kokuban_core::path;
-use kokuban_core::rejection::Refusal;
+use kokuban_core::rejection::{Refusal, Rejection};
 use kokuban_engine::{Error, PastError};
 
 use crate::call::Call;
@@ -29,14 +30,7 @@ impl Call {
 
     pub(crate) fn engine_problem_about(&self, board: &BoardName, error: Error, about: Option<&EntryId>) -> ApiError {
         let problem = match error {
-            Error::Refused { refusal, position, .. } => {
-                let problem = self.refusal_problem(board, position, &refusal, about);
-                let error = ApiError::from(problem);
-                return match position.and_then(|position| position.to_string().parse().ok()) {
-                    Some(value) => error.with_header(headers::POSITION, value),
-                    None => error,
-                };
-            }
+            Error::Refused { refusal, position, .. } => return self.refused(board, position, &refusal, about),
             Error::Overloaded => Problem::new(ErrorCode::Overloaded, "too many requests wait for this board")
                 .with_retry_after_ms(RETRY_MS),
             Error::StorageFull => Problem::new(
@@ -68,15 +62,24 @@ impl Call {
         problem.into()
     }
 
-    pub(crate) fn refusal_problem(
+    /// What a read of `board` is refused with.
+    pub(crate) fn refuse(&self, board: &Board, rejection: Rejection, about: Option<&EntryId>) -> ApiError {
+        self.refused(board.name(), board.position(), &Refusal::of(rejection), about)
+    }
+
+    fn refused(
         &self,
         board: &BoardName,
         position: Option<Position>,
         refusal: &Refusal,
         about: Option<&EntryId>,
-    ) -> Problem {
+    ) -> ApiError {
         let call = about.map(|id| (self.method.as_str(), id));
-        from_core::problem(refusal, &Place { board, position, call })
+        let error = ApiError::from(from_core::problem(refusal, &Place { board, position, call }));
+        match position.and_then(|position| position.to_string().parse().ok()) {
+            Some(value) => error.with_header(headers::POSITION, value),
+            None => error,
+        }
     }
 
     pub(crate) fn past_problem(&self, error: &PastError) -> ApiError {

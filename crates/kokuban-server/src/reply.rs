@@ -76,11 +76,64 @@ impl Reply {
     }
 }
 
+/// The same text with lines and indentation. Members keep their order, and values their digits.
 fn pretty_bytes<T: Serialize>(body: &T) -> serde_json::Result<Vec<u8>> {
-    // Raw values inside keep their form unless the whole is read and written again.
-    let text = serde_json::to_vec(body)?;
-    let value: serde_json::Value = serde_json::from_slice(&text)?;
-    let mut out = serde_json::to_vec_pretty(&value)?;
+    let compact = serde_json::to_vec(body)?;
+    let mut out = Vec::with_capacity(2 * compact.len());
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for (at, byte) in compact.iter().copied().enumerate() {
+        if in_text {
+            out.push(byte);
+            in_text = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+            continue;
+        }
+        let is_empty = |close| compact.get(at + 1) == Some(&close);
+        match byte {
+            b'{' | b'[' => {
+                out.push(byte);
+                if !is_empty(byte + 2) {
+                    depth += 1;
+                    new_line(&mut out, depth);
+                }
+            }
+            b'}' | b']' => {
+                if at.checked_sub(1).and_then(|before| compact.get(before)) != Some(&(byte - 2)) {
+                    depth -= 1;
+                    new_line(&mut out, depth);
+                }
+                out.push(byte);
+            }
+            b',' => {
+                out.push(byte);
+                new_line(&mut out, depth);
+            }
+            b':' => out.extend_from_slice(b": "),
+            _ => {
+                in_text = byte == b'"';
+                out.push(byte);
+            }
+        }
+    }
     out.push(b'\n');
     Ok(out)
+}
+
+fn new_line(out: &mut Vec<u8>, depth: usize) {
+    out.push(b'\n');
+    out.resize(out.len() + 2 * depth, b' ');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pretty_keeps_order_and_digits_and_touches_no_text() {
+        let text = r#"{"z":[],"a":{"k":"x: {,}\"[","e":{}},"n":[1.50,1e+20]}"#;
+        let raw: Box<serde_json::value::RawValue> = serde_json::from_str(text).expect("JSON");
+        let pretty = String::from_utf8(pretty_bytes(&raw).expect("serialises")).expect("UTF-8");
+        let expected = "{\n  \"z\": [],\n  \"a\": {\n    \"k\": \"x: {,}\\\"[\",\n    \"e\": {}\n  },\n  \"n\": [\n    1.50,\n    1e+20\n  ]\n}\n";
+        assert_eq!(pretty, expected);
+    }
 }

@@ -17,6 +17,7 @@ use crate::app::{App, AppState};
 use crate::auth::Authenticator;
 use crate::config::{self, Config};
 use crate::edge::Edge;
+use crate::measured::Measured;
 use crate::metrics::Metrics;
 use crate::pages::Pages;
 use crate::refusals::Refusals;
@@ -39,7 +40,9 @@ impl Server {
     /// With a text that says what to do.
     pub async fn open(config: Config, salvage: sqlite::Salvage, shutdown: Shutdown) -> anyhow::Result<Self> {
         let blueprints = config::load_blueprints(&config)?;
+        let metrics = Metrics::new();
         let journal = open_journal(&config, salvage).await?;
+        let journal = Arc::new(Measured { journal, metrics: metrics.clone() });
         let options = EngineOptions {
             mailbox_requests_max: config.limits.mailbox_commands_max,
             idle: Duration::from_millis(config.limits.loaded_boards_idle_ms),
@@ -56,7 +59,7 @@ impl Server {
             authenticator: Arc::new(Authenticator::new(&config)),
             config: Arc::new(config),
             blueprints,
-            metrics: Metrics::new(),
+            metrics,
             shutdown: shutdown.clone(),
             refusals: Refusals::default(),
             pages: Pages::default(),

@@ -450,7 +450,7 @@ pub(crate) enum BoardCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// File of JSON lines that `export` wrote, or a data directory.
+    /// File of JSON lines that `export` wrote, `-` for standard input, or a data directory.
     pub(crate) path: PathBuf,
 }
 

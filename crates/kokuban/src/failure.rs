@@ -27,7 +27,7 @@ pub(crate) enum Failure {
     Other(anyhow::Error),
 }
 
-/// The command to give after a conflict; `{version}` in it stands for the version found.
+/// The command that goes on from what was found; `{version}` in it stands for the version found.
 #[derive(Debug, Clone)]
 pub(crate) struct Redo(pub(crate) String);
 
@@ -115,7 +115,9 @@ fn write_problem(f: &mut fmt::Formatter<'_>, problem: &Problem, redo: Option<&Re
         write_current(f, current)?;
     }
     if let Some(changed) = problem.changed.as_ref().filter(|changed| !changed.is_empty()) {
-        write!(f, "\n  changed since: {}", safe(&clip(&changed.join(", "), 300)))?;
+        let places: Vec<_> =
+            changed.iter().map(|at| if at.is_empty() { "the whole value" } else { at.as_str() }).collect();
+        write!(f, "\n  changed since: {}", safe(&clip(&places.join(", "), 300)))?;
     }
     if let Some(holder) = &problem.held_by {
         let whose = if problem.held_by_you == Some(true) { " (you)" } else { "" };
@@ -225,7 +227,9 @@ mod tests {
             .with_next(Next::call(NextAction::Reread, "GET", "/v1/boards/b/entries/z/k"));
         let redo = Some(Redo("kokuban move z/k confirmed --version {version}".into()));
         let text = Failure::Call { error: Error::Problem(problem), redo }.to_string();
-        for part in ["version 7", "pending_review", "by rv", "/features", "GET /v1", "kokuban move z/k confirmed --version 7"] {
+        for part in
+            ["version 7", "pending_review", "by rv", "/features", "GET /v1", "kokuban move z/k confirmed --version 7"]
+        {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
     }

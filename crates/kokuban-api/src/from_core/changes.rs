@@ -18,6 +18,10 @@ fn kind(event: &Event) -> Option<ChangeKind> {
     Some(match event {
         Event::BoardCreated(_) => ChangeKind::BoardCreated,
         Event::EntryWritten(written) if written.created => ChangeKind::Created,
+        // A mark beside a move makes it no change of the value.
+        Event::EntryWritten(written) if !written.value_changed && written.status_from != written.status => {
+            ChangeKind::Transitioned
+        }
         Event::EntryWritten(_) => ChangeKind::Updated,
         Event::EntryMoved { .. } => ChangeKind::Transitioned,
         Event::EntryDeleted { .. } => ChangeKind::Deleted,
@@ -29,18 +33,16 @@ fn kind(event: &Event) -> Option<ChangeKind> {
         Event::LeaseResumed { .. } => ChangeKind::LeaseResumed,
         Event::Noted { .. } => ChangeKind::Noted,
         // The end of a board ends its streams; the rest is housekeeping that nobody acts upon.
-        Event::BoardDeleted
-        | Event::TombstonesCollected { .. }
-        | Event::NoteClosed { .. }
-        | Event::Erased { .. } => return None,
+        Event::BoardDeleted | Event::TombstonesCollected { .. } | Event::NoteClosed { .. } | Event::Erased { .. } => {
+            return None;
+        }
     })
 }
 
 /// Every kind that applies to what the commit did to this entry, in order of precedence.
 #[must_use]
 pub fn kinds_of(commit: &Commit, id: &EntryId) -> Vec<ChangeKind> {
-    let mut kinds: Vec<_> =
-        commit.events.iter().filter(|event| event.entry() == Some(id)).filter_map(kind).collect();
+    let mut kinds: Vec<_> = commit.events.iter().filter(|event| event.entry() == Some(id)).filter_map(kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
     kinds
@@ -116,9 +118,9 @@ pub fn history_change(commit: &Commit, touched: Option<&Touched>, change: Change
 fn reason(event: &Event) -> Option<String> {
     let reason = match event {
         Event::EntryWritten(written) => &written.reason,
-        Event::EntryMoved { reason, .. }
-        | Event::EntryDeleted { reason, .. }
-        | Event::LeaseRevoked { reason, .. } => reason,
+        Event::EntryMoved { reason, .. } | Event::EntryDeleted { reason, .. } | Event::LeaseRevoked { reason, .. } => {
+            reason
+        }
         Event::BoardCreated(_)
         | Event::BoardDeleted
         | Event::TombstonesCollected { .. }

@@ -114,6 +114,7 @@ fn write(
         schema_version: terms.schema_version,
         reason: terms.reason.map(SmolStr::from),
         echoed: echoed.map(|(name, value)| EchoedMember { name: SmolStr::from(name), value }).collect(),
+        atomic: false,
         id,
     })
 }

@@ -11,5 +11,5 @@ mod words;
 
 pub use changes::{changes_of, history_change, history_commit, kinds_of, message, value_in};
 pub use commands::{claim, delete, inputs, patch, put, transaction};
-pub use problems::{Place, flaws_problem, json_problem, problem};
+pub use problems::{Place, flaws_problem, json_problem, point_at_operations, problem};
 pub use views::{ReceiptValue, View, claimed, entry, entry_json, lease, note, receipt, transaction_receipt, warning};

@@ -34,6 +34,10 @@ pub fn problem(refusal: &Refusal, place: &Place<'_>) -> Problem {
     if words::is_header_condition(first) {
         problem = problem.from_header_condition();
     }
+    if matches!(first, Rejection::TooComplex { .. }) {
+        // The body was read; it is what a patch would make of the value that goes too far.
+        problem = problem.with_status(422);
+    }
     problem.errors = refusal.failures.iter().map(error_item).collect();
     add_facts(&mut problem, first);
     if let Some(current) = &refusal.current {
@@ -154,6 +158,17 @@ fn next(first: &Rejection, current: Option<&Current>, place: &Place<'_>, about: 
             Next::call(NextAction::Wait, "GET", names::href(board, Resource::Leases, id))
         }
         _ => plain(),
+    }
+}
+
+/// Points failed operations at where they stand in the body: the core counts them, the short form names them.
+pub fn point_at_operations(problem: &mut Problem, below: &str, pointers: &[String]) {
+    let counted = format!("{below}/operations/");
+    for item in &mut problem.errors {
+        let index = item.pointer.as_deref().and_then(|pointer| pointer.strip_prefix(&counted)?.parse::<usize>().ok());
+        if let Some(pointer) = index.and_then(|index| pointers.get(index)) {
+            item.pointer = Some(format!("{below}{pointer}"));
+        }
     }
 }
 

@@ -20,7 +20,6 @@ pub(super) fn code(rejection: &Rejection) -> ErrorCode {
         Rejection::ZoneRestricted { .. } => ErrorCode::ZoneRestricted,
         Rejection::ArbiterOnly { .. } => ErrorCode::ArbiterOnly,
         Rejection::NotFound { .. } | Rejection::NoteNotFound { .. } | Rejection::NoLease { .. } => ErrorCode::NotFound,
-        Rejection::NothingErased { .. } => ErrorCode::NotFound,
         Rejection::LeaseHeld { .. } => ErrorCode::LeaseHeld,
         Rejection::LeaseTokenRequired { .. } => ErrorCode::LeaseTokenRequired,
         Rejection::LeaseLost { .. } => ErrorCode::LeaseLost,
@@ -62,7 +61,6 @@ pub(super) fn detail(rejection: &Rejection) -> String {
         Rejection::NotFound { id } => format!("there is no entry `{id}`"),
         Rejection::NoteNotFound { note } => format!("the entry has no open note `{}`", shown(note)),
         Rejection::NoLease { id } => format!("nobody holds `{id}`"),
-        Rejection::NothingErased { .. } => "no value with this hash is in the history".to_owned(),
         Rejection::LeaseHeld { held_by, remaining_ms, by_you: true } => format!(
             "you ({held_by}) hold it for {remaining_ms} ms more; `takeover: true` grants a new token and fences off the old"
         ),

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use imbl::OrdMap;
 use smol_str::SmolStr;
 
 use super::{Board, ENDED_LEASES_MAX, KEYS_MAX, KEYS_MIN, KEYS_MS, KeyRecord, Life};
@@ -287,7 +286,7 @@ impl Board {
         Ok(())
     }
 
-    fn count(&mut self, id: &EntryId, old: Option<&Entry>, new: Option<&Entry>) {
+    pub(super) fn count(&mut self, id: &EntryId, old: Option<&Entry>, new: Option<&Entry>) {
         let tally = Arc::make_mut(self.tally.entry(id.zone.clone()).or_default());
         if let Some(old) = old {
             tally.entries -= 1;
@@ -384,46 +383,6 @@ impl Board {
             self.keys_by_age.remove(&revision);
             self.keys.remove(&name);
         }
-    }
-
-    /// Whether every index says what the board without indexes says.
-    #[cfg(test)]
-    pub(crate) fn check(&self) {
-        let mut again = self.clone();
-        again.reindex();
-        assert_eq!(self.queue, again.queue, "queue");
-        assert_eq!(self.tally, again.tally, "tally");
-        assert_eq!(self.bytes, again.bytes, "bytes");
-        assert_eq!(self.deadlines, again.deadlines, "deadlines");
-        assert_eq!(self.keys_by_age, again.keys_by_age, "keys by age");
-        assert_eq!(self.tombstones_by_age, again.tombstones_by_age, "tombstones by age");
-        for (id, entry) in &self.entries {
-            assert!(entry.version.0 <= self.revision.0, "{id} has version {} at {}", entry.version, self.revision);
-            assert!(self.tombstones.get(id).is_none(), "{id} is there and deleted");
-            assert!(entry.revision <= entry.touched && entry.touched <= self.revision, "{id}");
-        }
-        for (id, lease) in &self.leases {
-            assert!(self.entries.contains_key(id), "a lease on nothing: {id}");
-            assert!(lease.token.0 <= self.revision.0, "{id}");
-        }
-        assert!(self.floor.0 <= self.revision.0, "floor");
-        assert!(self.notes.iter().all(|(id, notes)| self.entries.contains_key(id) && !notes.is_empty()), "notes");
-    }
-
-    /// Rebuilds the indexes from what they are derived from.
-    pub(super) fn reindex(&mut self) {
-        let entries = std::mem::take(&mut self.entries);
-        self.queue = imbl::OrdSet::new();
-        self.tally = OrdMap::new();
-        self.bytes = 0;
-        for (id, entry) in &entries {
-            self.queue.insert((id.zone.clone(), entry.status.clone(), entry.touched, id.key.clone()));
-            self.count(id, None, Some(entry));
-        }
-        self.entries = entries;
-        self.tombstones_by_age = self.tombstones.iter().map(|(id, t)| (t.revision, id.clone())).collect();
-        self.deadlines = self.leases.iter().map(|(id, lease)| (lease.deadline, id.clone())).collect();
-        self.keys_by_age = self.keys.iter().map(|(name, record)| (record.revision, name.clone())).collect();
     }
 }
 

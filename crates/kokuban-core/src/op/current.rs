@@ -58,8 +58,7 @@ fn rank(rejection: &Rejection) -> u8 {
         | Rejection::TooComplex { .. }
         | Rejection::NullGuarded
         | Rejection::UnknownSchemaVersion { .. }
-        | Rejection::StillCurrent { .. }
-        | Rejection::NothingErased { .. } => 9,
+        | Rejection::StillCurrent { .. } => 9,
         Rejection::ValueTooLarge { .. } | Rejection::StateFull { .. } | Rejection::LimitReached { .. } => 10,
     }
 }

@@ -33,6 +33,8 @@ pub struct Write {
     pub schema_version: Option<u64>,
     pub reason: Option<SmolStr>,
     pub echoed: Vec<EchoedMember>,
+    /// An operation that would be left out refuses the whole patch.
+    pub atomic: bool,
 }
 
 /// What happens to the value.
@@ -132,7 +134,8 @@ pub(crate) fn judge(
     let held = failures.keep(lease::judge(scene, id, write.lease.token));
     judge_version(scene, write, entry, &mut failures);
     let value = new_value(scene, write, entry, &mut failures);
-    let value_changed = value.as_ref().is_some_and(|value| value.differs_from(entry));
+    let of_nothing = entry.is_none() && value.as_ref().is_some_and(|value| value.is_of_nothing(write));
+    let value_changed = !of_nothing && value.as_ref().is_some_and(|value| value.differs_from(entry));
     let edits = value_changed && entry.is_some();
     let status = failures.keep(status::judge(scene, id, entry, write.status.as_ref(), edits));
     judge_content(scene, write, entry, &mut failures);
@@ -141,6 +144,9 @@ pub(crate) fn judge(
     }
     let granted = failures.keep(lease::for_write(scene, write, held.flatten(), value_changed)).flatten();
     match (status, value) {
+        (Some(_), Some(value)) if failures.is_empty() && of_nothing => {
+            Ok(Accepted { events: Vec::new(), receipt: nothing(id, value.operations) })
+        }
         (Some(status), Some(value)) if failures.is_empty() => {
             Ok(accept(scene, write, &Judgement { entry, value, value_changed, status, held: held.flatten(), granted }))
         }
@@ -184,6 +190,11 @@ impl NewValue {
         Self { payload, assignments: Vec::new(), operations: Vec::new() }
     }
 
+    /// A patch of which nothing was applied makes no entry.
+    fn is_of_nothing(&self, write: &Write) -> bool {
+        matches!(write.change, Change::Patch(_)) && self.assignments.is_empty()
+    }
+
     /// Equal values have equal hashes, whatever the order of members or the spelling of numbers.
     fn differs_from(&self, entry: Option<&Entry>) -> bool {
         entry.is_none_or(|entry| entry.value.sha256 != self.payload.sha256)
@@ -220,6 +231,12 @@ fn patched(
             return None;
         }
     };
+    if write.atomic && !reduced.guarded.is_empty() {
+        for index in reduced.guarded {
+            failures.add_at(format!("/operations/{index}"), Rejection::NullGuarded);
+        }
+        return None;
+    }
     if let (Some(entry), true) = (entry, reduced.assignments.is_empty()) {
         return Some(NewValue { operations: reduced.receipts, ..NewValue::whole(entry.value.clone()) });
     }
@@ -237,6 +254,22 @@ fn bounded(value: &Value, failures: &mut Failures) -> bool {
         failures.add(Rejection::TooComplex { what: "the value after the patch", max: bounds.depth_max as u64 });
     }
     fits
+}
+
+/// The receipt of a patch that found nothing and left nothing.
+fn nothing(id: &EntryId, operations: Vec<OperationReceipt>) -> Receipt {
+    Receipt {
+        id: id.clone(),
+        version: Version::ZERO,
+        status: None,
+        owner: None,
+        sha256: None,
+        outcome: Outcome::Unchanged,
+        operations,
+        warnings: Vec::new(),
+        lease: None,
+        value: None,
+    }
 }
 
 /// A write of which everything was found to be in order.

@@ -75,6 +75,7 @@ fn draft(place: &str, change: Change) -> Draft {
         schema_version: None,
         reason: None,
         echoed: Vec::new(),
+        atomic: false,
     })
 }
 
@@ -178,6 +179,11 @@ impl Draft {
 
     pub(crate) fn echo(mut self, name: &str, value: Value) -> Self {
         self.0.echoed.push(EchoedMember { name: SmolStr::new(name), value });
+        self
+    }
+
+    pub(crate) fn atomic(mut self) -> Self {
+        self.0.atomic = true;
         self
     }
 

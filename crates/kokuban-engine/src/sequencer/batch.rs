@@ -11,7 +11,7 @@ use std::time::Duration;
 use kokuban_core::board::Board;
 use kokuban_core::command::{Command, Context, Decision, Repeat, decide};
 use kokuban_core::event::{Commit, Event};
-use kokuban_core::ids::{BoardName, BoardTime, ChainHash, Epoch, Revision, Timestamp};
+use kokuban_core::ids::{BoardName, BoardTime, ChainHash, Epoch, Position, Revision, Timestamp};
 use kokuban_core::record::{self, Encoded};
 use kokuban_core::rejection::{Refusal, Rejection};
 use kokuban_core::reply::Reply;
@@ -161,8 +161,9 @@ impl Decider<'_> {
         let judged = catch_unwind(AssertUnwindSafe(|| judge(board, command, &context, purpose)));
         let position = self.batch.board.position();
         let now = self.now;
-        let done = |reply, position, recorded| {
-            Verdict::Done { answer: Answer { reply, position, now, replayed: false }, recorded }
+        let done = |reply, position, recorded| Verdict::Done {
+            answer: Answer { reply, position, now, replayed: false },
+            recorded,
         };
         let verdict = match judged {
             Err(_) => {
@@ -175,14 +176,16 @@ impl Decider<'_> {
                 self.record(*commit);
                 done(Some(reply), position, true)
             }
-            Ok(Ok(Judged::Answer(reply))) => done(Some(reply), position, false),
+            Ok(Ok(Judged::Answer(reply))) => {
+                // A board that is only tried out has no position of its own; it would begin here.
+                let begin = Position { epoch: context.fresh_epoch, revision: board.revision() };
+                done(Some(reply), position.or(Some(begin)), false)
+            }
             Ok(Ok(Judged::Replay(revision))) => Verdict::Replay(revision),
             Ok(Ok(Judged::Nothing)) if self.may_wait(&pending) => return self.wait(pending),
             Ok(Ok(Judged::Nothing)) => done(None, position, false),
             Ok(Err(refusal)) if is_held(&refusal) && self.may_wait(&pending) => return self.wait(pending),
-            Ok(Err(refusal)) => {
-                Verdict::Failed(Error::Refused { refusal: Box::new(refusal), position, now: self.now })
-            }
+            Ok(Err(refusal)) => Verdict::Failed(Error::Refused { refusal: Box::new(refusal), position, now: self.now }),
         };
         self.batch.answers.push((pending, verdict));
     }
@@ -281,8 +284,12 @@ struct Ready {
 #[derive(Debug, Clone, Copy)]
 enum Purpose {
     /// A dry run.
-    Answer { bytes_max: usize },
-    Record { bytes_max: usize },
+    Answer {
+        bytes_max: usize,
+    },
+    Record {
+        bytes_max: usize,
+    },
 }
 
 /// Decides, applies and encodes: everything in which a defect may panic.

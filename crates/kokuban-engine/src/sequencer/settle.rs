@@ -93,11 +93,8 @@ impl Sequencer {
         let (mut board, mut chain) = (published.board.clone(), published.chain);
         let mut commits = Vec::new();
         loop {
-            let read = self.handle.shared.journal.read(
-                self.handle.name.clone(),
-                board.revision(),
-                ReadLimit::records(1_000),
-            );
+            let read =
+                self.handle.shared.journal.read(self.handle.name.clone(), board.revision(), ReadLimit::records(1_000));
             let records = match read.await {
                 Ok(records) => records,
                 Err(error) => {

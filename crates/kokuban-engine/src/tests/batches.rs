@@ -99,15 +99,20 @@ async fn a_full_mailbox_refuses_and_nothing_happened() {
 async fn a_full_mailbox_is_also_one_with_too_many_bytes() {
     let bench = Bench::new().await;
     bench.journal.hold();
-    let large = || bench.asking(ask("ra", Command::Transact(kokuban_core::command::Transact {
-        checks: Vec::new(),
-        items: (0..80)
-            .map(|n| {
-                let write = write(id(&format!("k{n}")), &text(250_000), 0);
-                kokuban_core::command::TransactItem::Write(Box::new(write))
-            })
-            .collect(),
-    })));
+    let large = || {
+        bench.asking(ask(
+            "ra",
+            Command::Transact(kokuban_core::command::Transact {
+                checks: Vec::new(),
+                items: (0..80)
+                    .map(|n| {
+                        let write = write(id(&format!("k{n}")), &text(250_000), 0);
+                        kokuban_core::command::TransactItem::Write(Box::new(write))
+                    })
+                    .collect(),
+            }),
+        ))
+    };
     // 20 MB each: the first is decided (and refused, being too large for a commit), and fills the way with others.
     let first = bench.asking(ask("ra", put("a", json!(0), 0)));
     soon(bench.journal.n_appends(2)).await;

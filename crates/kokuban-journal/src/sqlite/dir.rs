@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 
 use crate::outcome::Error;
 
+/// The file in a data directory by which it is known.
+pub const DATABASE: &str = "kokuban.db";
+
 /// The directory, locked until this is dropped.
 #[derive(Debug)]
 pub(super) struct DataDir {
@@ -34,7 +37,7 @@ impl DataDir {
     }
 
     pub(super) fn database(&self) -> PathBuf {
-        self.path.join("kokuban.db")
+        self.path.join(DATABASE)
     }
 
     /// The write-ahead log: SQLite chooses the name.

@@ -53,6 +53,7 @@ use shared::Shared;
 use upkeep::{PutSnapshot, Task, Work};
 use writer::{GroupJob, Job};
 
+pub use dir::DATABASE;
 pub use open::{Options, Salvage};
 
 /// Room of the queue before the writer, in KiB of bodies; each group takes at least one.

@@ -20,7 +20,7 @@ use kokuban_core::caller::readable_zone;
 use kokuban_core::command::{Command, Write};
 use kokuban_core::entry::Entry;
 use kokuban_core::ids::{BoardName, BoardTime, EntryId, Key, Position, Version, ZoneName};
-use kokuban_core::rejection::{Refusal, Rejection};
+use kokuban_core::rejection::Rejection;
 use kokuban_core::reply;
 use kokuban_engine::{Answer, BoardHandle, PastError, Published};
 use tokio::time::Instant;
@@ -179,12 +179,7 @@ async fn read(call: Call) -> ApiResult<Response> {
 }
 
 fn not_found(call: &Call, board: &Board, id: &EntryId) -> ApiError {
-    let refusal = Refusal::of(Rejection::NotFound { id: id.clone() });
-    let error = ApiError::from(call.refusal_problem(board.name(), board.position(), &refusal, Some(id)));
-    match board.position().and_then(|position| position.to_string().parse().ok()) {
-        Some(position) => error.with_header(kokuban_api::headers::POSITION, position),
-        None => error,
-    }
+    call.refuse(board, Rejection::NotFound { id: id.clone() }, Some(id))
 }
 
 /// A read whose condition fails: 304 where the caller has it already, else 412.
@@ -203,8 +198,7 @@ fn not_as_asked(
         kokuban_api::headers::FailedCondition::IfMatch => {
             let condition = kokuban_core::rejection::Condition::Header;
             let rejection = Rejection::VersionConflict { condition, expected: None, actual: Some(entry.version) };
-            let refusal = Refusal::of(rejection);
-            Err(call.refusal_problem(board.name(), board.position(), &refusal, Some(id)).into())
+            Err(call.refuse(board, rejection, Some(id)))
         }
     }
 }
@@ -286,8 +280,13 @@ async fn patch(mut call: Call) -> ApiResult<Response> {
     let body = call.json(BodyNeed::Required).await?.unwrap_or_default();
     let repeat = call.repeat(Some(&body))?;
     let body = Patch::read(body).map_err(Problem::from)?;
+    let pointers: Vec<_> = body.operations.iter().map(|operation| operation.pointer.clone()).collect();
     let write = from_core::patch(&board, id, body, &preconditions)?;
-    write_with(&call, &board, write, &query, repeat, ReceiptValue::UpTo4KiB).await
+    let answer = write_with(&call, &board, write, &query, repeat, ReceiptValue::UpTo4KiB).await;
+    answer.map_err(|mut error| {
+        from_core::point_at_operations(error.problem_mut(), "", &pointers);
+        error
+    })
 }
 
 async fn write_with(
@@ -299,6 +298,7 @@ async fn write_with(
     shows: ReceiptValue,
 ) -> ApiResult<Response> {
     add_query(&mut write, query)?;
+    write.atomic = query.atomic;
     let (id, version) = (write.id.clone(), named_version(&write));
     let asked = Asked {
         repeat,

@@ -21,7 +21,7 @@ use kokuban_api::query::ReadQuery;
 use kokuban_core::blueprint::Blueprint;
 use kokuban_core::caller::{Actor, readable};
 use kokuban_core::event::{Commit, Event, Payloads as _};
-use kokuban_core::ids::{ChainHash, Epoch, EntryId, Position, Revision};
+use kokuban_core::ids::{ChainHash, EntryId, Epoch, Position, Revision};
 use kokuban_core::json::Json;
 use kokuban_core::record;
 use kokuban_core::reply;
@@ -146,8 +146,8 @@ impl Export {
         let read = self.journal.read(self.handle.name().clone(), self.at, PAGE).await;
         let records = read.map_err(|error| io::Error::other(error.to_string()))?;
         let mut lines = Vec::new();
-        for stored in records.iter().take_while(|stored| stored.revision <= self.position.revision) {
-            if stored.revision != self.at.next() {
+        for stored in &records {
+            if stored.revision != self.at.next() || stored.revision > self.position.revision {
                 break;
             }
             self.commit(stored, &mut lines)?;
@@ -161,7 +161,8 @@ impl Export {
         let decoded = record::decode::<Commit>(&stored.body).map_err(io::Error::other)?;
         let commit = &decoded.content;
         let rules = self.rules_of(commit);
-        let may_read = |id: &EntryId| rules.as_ref().is_some_and(|rules| readable(rules, &self.actor, &id.zone).is_some());
+        let may_read =
+            |id: &EntryId| rules.as_ref().is_some_and(|rules| readable(rules, &self.actor, &id.zone).is_some());
         let shown = commit.touched.iter().all(|touched| may_read(&touched.id))
             && commit.events.iter().filter_map(Event::entry).all(may_read);
         self.withheld |= !shown;
@@ -225,3 +226,6 @@ fn line<T: serde::Serialize>(content: &T) -> io::Result<Bytes> {
     line.push(b'\n');
     Ok(line.into())
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ use kokuban_api::query::{LeaseReleaseQuery, PlainQuery, ReadQuery};
 use kokuban_api::{ErrorCode, Problem};
 use kokuban_core::command::{Acquire, Command, Release, Renew};
 use kokuban_core::ids::EntryId;
-use kokuban_core::rejection::{Refusal, Rejection};
+use kokuban_core::rejection::Rejection;
 use kokuban_core::reply;
 use kokuban_engine::Answer;
 use smol_str::SmolStr;
@@ -93,8 +93,7 @@ async fn show(call: Call) -> ApiResult<Response> {
     call.may_read(board, &id.zone)?;
     let now = handle.now();
     let Some(lease) = board.live_lease(&id, now) else {
-        let rejection = absent(board, &id);
-        return Err(call.refusal_problem(board.name(), board.position(), &Refusal::of(rejection), Some(&id)).into());
+        return Err(call.refuse(board, absent(board, &id), Some(&id)));
     };
     let shown = Lease {
         holder: lease.holder.clone(),

@@ -10,7 +10,7 @@ use kokuban_api::from_core;
 use kokuban_api::query::{ListQuery, NoteCloseQuery, PlainQuery};
 use kokuban_api::{ErrorCode, Problem};
 use kokuban_core::command::{AddNote, CloseNote, Command};
-use kokuban_core::rejection::{Refusal, Rejection};
+use kokuban_core::rejection::Rejection;
 use kokuban_core::reply;
 use smol_str::SmolStr;
 
@@ -55,8 +55,7 @@ async fn list(call: Call) -> ApiResult<Response> {
     let board = &published.board;
     call.may_read(board, &id.zone)?;
     if board.entry(&id).is_none() {
-        let refusal = Refusal::of(Rejection::NotFound { id: id.clone() });
-        return Err(call.refusal_problem(board.name(), board.position(), &refusal, Some(&id)).into());
+        return Err(call.refuse(board, Rejection::NotFound { id: id.clone() }, Some(&id)));
     }
     // At most a hundred notes are open on an entry, in the order of their ids; a page goes on after one of them.
     let open: Vec<_> = board.notes(&id).into_iter().flatten().collect();

@@ -4,7 +4,7 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::post;
 use http::StatusCode;
-use kokuban_api::bodies::Transaction;
+use kokuban_api::bodies::{Transaction, TransactionWrite, WriteItem};
 use kokuban_api::from_core::{self, ReceiptValue, transaction_receipt};
 use kokuban_api::headers::ReturnPreference;
 use kokuban_api::query::PlainQuery;
@@ -28,9 +28,15 @@ async fn transact(mut call: Call) -> ApiResult<Response> {
     let body = call.json(BodyNeed::Required).await?.unwrap_or_default();
     let repeat = call.repeat(Some(&body))?;
     let body = Transaction::read(body).map_err(Problem::from)?;
+    let pointers: Vec<Vec<String>> = body.writes.iter().map(operation_pointers).collect();
     let command = Command::Transact(from_core::transaction(&board, body)?);
     let asked = Asked { repeat, dry_run: query.dry_run, may_create: true, ..Asked::new(command) };
-    let answer = call.ask(&board, asked).await?;
+    let answer = call.ask(&board, asked).await.map_err(|mut error| {
+        for (index, pointers) in pointers.iter().enumerate() {
+            from_core::point_at_operations(error.problem_mut(), &format!("/writes/{index}"), pointers);
+        }
+        error
+    })?;
     let (Some(reply::Reply::Transaction { receipts }), Some(position)) = (&answer.reply, answer.position) else {
         return Err(ApiError::new(ErrorCode::Internal, "the answer does not belong to the question"));
     };
@@ -42,4 +48,12 @@ async fn transact(mut call: Call) -> ApiResult<Response> {
     let body = transaction_receipt(receipts, position, answer.now, shows, query.dry_run);
     let reply = Reply::json(StatusCode::OK, &body, query.pretty).at(Some(position)).replayed(answer.replayed);
     Ok(reply.preferring(preference).send())
+}
+
+/// Where the operations of one item stand in it.
+fn operation_pointers(item: &TransactionWrite) -> Vec<String> {
+    match &item.write {
+        WriteItem::Patch(patch) => patch.operations.iter().map(|operation| operation.pointer.clone()).collect(),
+        WriteItem::Put(_) | WriteItem::Delete(_) | WriteItem::Lease(_) => Vec::new(),
+    }
 }

@@ -125,13 +125,8 @@ impl Feed {
         let mut frame = Frame::default();
         let head = self.reader.position(published.board.revision());
         let oldest = self.reader.position(self.reader.handle().oldest());
-        let hello = Hello {
-            epoch: start.epoch,
-            head,
-            oldest,
-            filter: (&self.scope.filter).into(),
-            heartbeat_ms: HEARTBEAT_MS,
-        };
+        let hello =
+            Hello { epoch: start.epoch, head, oldest, filter: (&self.scope.filter).into(), heartbeat_ms: HEARTBEAT_MS };
         let id = self.reader.position(start.after);
         let id = (start.reset.is_none() && !start.snapshot).then_some(id);
         frame.push(sse::first_event(retry_ms(), id, EventName::Hello, &hello));

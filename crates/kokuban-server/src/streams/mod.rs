@@ -14,7 +14,7 @@ mod scope;
 mod snapshot;
 mod start;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod window;
 
 pub use counts::StreamCounts;

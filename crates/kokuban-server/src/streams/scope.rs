@@ -80,9 +80,8 @@ impl Scope {
     /// match is told.
     #[expect(clippy::option_option, reason = "left out, shown without and shown with a match are three things")]
     pub(crate) fn judge(&self, before: Option<&Standing>, after: Option<&Standing>) -> Option<Option<Matched>> {
-        let fits = |standing: Option<&Standing>| {
-            standing.is_some_and(|standing| self.wants_status(standing.status.as_ref()))
-        };
+        let fits =
+            |standing: Option<&Standing>| standing.is_some_and(|standing| self.wants_status(standing.status.as_ref()));
         if self.is_unfiltered() {
             return Some(None);
         }

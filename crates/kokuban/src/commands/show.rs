@@ -2,7 +2,7 @@
 //!
 //! Invariant: every text that came from a board goes through `safe`.
 
-use kokuban_api::answers::{Entry, Lease, Outcome, Receipt};
+use kokuban_api::answers::{Entry, EntryDetails, Lease, Outcome, Receipt};
 use kokuban_api::stream::Change;
 use kokuban_core::json::Json;
 
@@ -41,7 +41,29 @@ pub(crate) fn entry(entry: &Entry) -> String {
             line(name, n.to_string());
         }
     }
+    if let Some(details) = &entry.details {
+        lines.extend(full(details));
+    }
     lines.join("\n")
+}
+
+/// What the full view adds.
+fn full(details: &EntryDetails) -> Vec<String> {
+    let mut lines = vec![
+        ("created", format!("{} by {}", details.created_at, details.created_by)),
+        ("value", format!("of version {} by {}", details.value_version, details.value_by)),
+        ("revision", details.revision.to_string()),
+        ("etag", details.etag.clone()),
+        ("sha256", details.sha256.to_string()),
+        ("bytes", details.bytes.to_string()),
+    ];
+    for source in &details.derived_from {
+        lines.push(("from", format!("{}@{}", source.id, source.version)));
+    }
+    if let Some(reason) = &details.reason {
+        lines.push(("reason", reason.clone()));
+    }
+    lines.into_iter().map(|(name, text)| format!("  {name:<10} {}", safe(&text))).collect()
 }
 
 pub(crate) fn receipt(receipt: &Receipt) -> String {
@@ -98,5 +120,7 @@ pub(crate) fn change(change: &Change) -> String {
 pub(crate) fn entry_line(entry: &Entry) -> String {
     let status = option(entry.status.as_ref());
     let shown = entry.value.as_ref().map_or_else(String::new, value);
-    format!("{}/{} v{} {status} {} {shown}", entry.zone, entry.key, entry.version, option(entry.owner.as_ref()))
+    let line =
+        format!("{}/{} v{} {status} {} {shown}", entry.zone, entry.key, entry.version, option(entry.owner.as_ref()));
+    line.trim_end().to_owned()
 }

@@ -3,6 +3,7 @@
 //! Invariant: a conflict names the command that would go on from what was found; no write is repeated without the
 //! caller having seen what it would overwrite.
 
+use kokuban_api::ErrorCode;
 use kokuban_api::answers::Receipt;
 use kokuban_api::bodies::{DeleteItem, Op, Operand, Operation, Patch, Put, Terms};
 use kokuban_client::{Board, Error};
@@ -51,8 +52,14 @@ pub(crate) async fn patch(args: PatchArgs, board: &Board, out: Output) -> Outcom
 
 pub(crate) async fn shift(args: MoveArgs, board: &Board, out: Output) -> Outcome {
     let patch = Patch { terms: terms(&args.write, Some(&args.status))?, ..Patch::default() };
-    let redo = redo("move", &args.entry, &format!(" {}", args.status), &args.write);
-    finish(board.patch(&args.entry, &patch).await, redo, out)
+    match board.patch(&args.entry, &patch).await {
+        Err(error) if error.code() == Some(ErrorCode::IllegalTransition) => {
+            let allowed = error.problem().and_then(|problem| problem.allowed.as_ref()?.first().cloned());
+            let redo = allowed.map(|to| redo("move", &args.entry, &format!(" {}", quoted(&to)), &args.write));
+            Err(Failure::Call { error, redo })
+        }
+        moved => finish(moved, redo("move", &args.entry, &format!(" {}", quoted(&args.status)), &args.write), out),
+    }
 }
 
 pub(crate) async fn delete(args: DeleteArgs, board: &Board, out: Output) -> Outcome {
@@ -69,7 +76,8 @@ fn finish(written: Result<Receipt, Error>, redo: Redo, out: Output) -> Outcome {
     match written {
         Ok(receipt) => Ok(out.one(&receipt, show::receipt)?),
         Err(error) => {
-            let redo = error.is_conflict().then_some(redo);
+            let other_version = [ErrorCode::VersionConflict, ErrorCode::PreconditionRequired];
+            let redo = error.code().is_some_and(|code| other_version.contains(&code)).then_some(redo);
             Err(Failure::Call { error, redo })
         }
     }

@@ -96,7 +96,6 @@ async fn play(url: &str, server: Option<&mut Server>, kill_server: bool) -> Resu
         ready: BTreeSet::new(),
         opened: false,
         present: ROLES.into(),
-        last: BTreeMap::new(),
     };
     let played = stage.play().await;
     let Stage { cast, board, evidence, .. } = stage;
@@ -129,8 +128,6 @@ struct Stage<'s> {
     ready: BTreeSet<Role>,
     opened: bool,
     present: BTreeSet<Role>,
-    /// The last line about each agent that failed.
-    last: BTreeMap<Role, String>,
 }
 
 impl Stage<'_> {
@@ -140,7 +137,8 @@ impl Stage<'_> {
         while !self.evidence.plan_stands {
             tokio::select! {
                 event = self.events.next() => self.on_event(event.transpose().context("following the board")?).await?,
-                cue = self.cast.next() => self.on_cue(cue).await?,
+                // The agents may have seen the plan, and left, while this side's stream was interrupted.
+                cue = self.cast.next(), if !self.present.is_empty() => self.on_cue(cue).await?,
             }
         }
         let leaving = async {
@@ -154,7 +152,7 @@ impl Stage<'_> {
     }
 
     async fn on_cue(&mut self, cue: Option<Cue>) -> Result<()> {
-        match cue.context("all agents are gone, and there is no plan")? {
+        match cue.context("the agents' reports ended early")? {
             Cue::Remark(role, Remark::Ready) => {
                 self.ready.insert(role);
                 self.timeline.says(&name(role), "listening")?;
@@ -175,10 +173,7 @@ impl Stage<'_> {
                     self.timeline.stage(&format!("{} is dead; its lease is still on the board", name(role)))?;
                 }
             }
-            Cue::Left(role, Err(why)) => {
-                self.last.insert(role, why.clone());
-                bail!("{} failed: {why}", name(role));
-            }
+            Cue::Left(role, Err(why)) => bail!("{} failed: {why}", name(role)),
         }
         Ok(())
     }

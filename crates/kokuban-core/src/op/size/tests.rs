@@ -163,3 +163,14 @@ fn collecting_does_not_happen_where_there_is_room() {
     let done = stage.ok("ra", put("work/b", json!(1)));
     assert_eq!(done.events.iter().map(tag).collect::<Vec<_>>(), ["entry_written"]);
 }
+
+#[test]
+fn a_collection_moves_no_counter_of_what_stands() {
+    let mut stage = with("entries_max = 2");
+    stage.ok("ra", put("work/a", json!(1)));
+    stage.ok("ra", put("work/b", json!(1)));
+    stage.ok("ra", delete("work/b").version(1));
+    stage.at(2 * TOMBSTONE_MS_MIN);
+    stage.ok("ra", put("work/c", json!(1)));
+    assert_eq!(stage.ok("ra", put("work/a", json!(2)).version(1)).version(), 2);
+}

@@ -352,3 +352,23 @@ fn a_transaction_reports_where_each_item_failed() {
     assert_eq!(refusal.failures[0].item, crate::rejection::Item::Write(1));
     assert_eq!(refusal.current.expect("what stands").id, id("work/a"));
 }
+
+#[test]
+fn a_patch_of_which_nothing_is_applied_makes_no_entry() {
+    let mut stage = Stage::with(PLAIN);
+    let done = stage.ok("ra", patch("work/a").set("x", json!("  ")).set("y", json!(null)));
+    assert_eq!((done.receipt().outcome, done.version(), done.tags().len()), (Outcome::Unchanged, 0, 0));
+    assert!(stage.board.entry(&id("work/a")).is_none());
+}
+
+#[test]
+fn an_atomic_patch_is_refused_whole_where_something_would_be_left_out() {
+    let mut stage = Stage::with(PLAIN);
+    stage.ok("ra", put("work/a", json!({"n": 1, "o": {"k": 1}})));
+    let blank = || patch("work/a").version(1).set("m", json!(1)).set("n", json!(null));
+    assert_eq!(stage.refused("ra", blank().atomic()), Rejection::NullGuarded);
+    let nested = patch("work/a").version(1).set("o", json!({"k": "", "l": 2})).atomic();
+    assert_eq!(stage.refused("ra", nested), Rejection::NullGuarded);
+    assert_eq!(stage.ok("ra", patch("work/a").version(1).set("m", json!(1)).set("n", json!(1)).atomic()).version(), 2);
+    assert_eq!(stage.value("work/a"), json!({"m": 1, "n": 1, "o": {"k": 1}}));
+}

@@ -6,6 +6,8 @@
 //! Not known here: how both sides of a change are found; see `sides`.
 
 mod sides;
+#[cfg(test)]
+mod tests;
 
 use axum::Router;
 use axum::response::Response;
@@ -69,9 +71,11 @@ async fn answer(call: &Call, query: HistoryQuery) -> ApiResult<Response> {
     let found = match query.ticket {
         // No commit of this server has a ticket yet.
         Some(_) => Found::default(),
-        None => Search { call, query: &query, board, found: Found::default(), sides: Sides::default(), bytes: 0 }
-            .run(&handle, range)
-            .await?,
+        None => {
+            Search { call, query: &query, board, found: Found::default(), sides: Sides::default(), bytes: 0 }
+                .run(&handle, range)
+                .await?
+        }
     };
     let next_page = found.next.map(|revision| Position { revision, ..head }.to_string());
     let list = List { items: found.items, position: Some(head), next_page };
@@ -142,7 +146,7 @@ impl Search<'_> {
             let reach = self.take_page(&page.commits, range.after, &mut before);
             if reach == Reach::End || page.end || page.commits.is_empty() {
                 if self.found.next.is_none() {
-                    before = if page.end { Revision::ZERO } else { range.after.next() };
+                    before = range.after.next();
                 }
                 break;
             }

@@ -64,7 +64,8 @@ impl Sides {
             _ => None,
         });
         let status = |standing: &kokuban_core::event::Standing| standing.status.clone();
-        let before = touched.before.as_ref().map(|standing| Side { version: None, status: status(standing), value: None });
+        let before =
+            touched.before.as_ref().map(|standing| Side { version: None, status: status(standing), value: None });
         let after = touched.after.as_ref().map(|standing| Side {
             version: Some(touched.version),
             status: status(standing),

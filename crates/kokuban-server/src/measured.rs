@@ -1,0 +1,111 @@
+//! A journal that is measured: how many commits share an append, and how long it takes.
+//!
+//! Invariant: it adds nothing and takes nothing away.
+//! Not known here: what is stored.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use kokuban_core::ids::{BoardName, Revision};
+use kokuban_journal::{
+    Append, BoardInfo, Caps, CommitId, Error, Head, Health, Journal, Loaded, Outcome, ReadLimit, Record, Resolved,
+    Rewrite, Snapshot, Stats, Wake,
+};
+
+use crate::metrics::Metrics;
+
+#[derive(Debug)]
+pub(crate) struct Measured {
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) metrics: Metrics,
+}
+
+impl Journal for Measured {
+    fn append(&self, group: Vec<Append>) -> BoxFuture<'static, Vec<Outcome>> {
+        let began = Instant::now();
+        let commits: usize = group.iter().map(|item| item.commits.len()).sum();
+        let metrics = self.metrics.clone();
+        let appended = self.journal.append(group);
+        let measure = move |outcomes: Vec<Outcome>| {
+            #[expect(clippy::cast_precision_loss, reason = "a batch has at most a few hundred commits")]
+            metrics.group_commits.observe(commits as f64);
+            metrics.append_seconds.observe(began.elapsed().as_secs_f64());
+            outcomes
+        };
+        appended.map(measure).boxed()
+    }
+
+    fn resolve(
+        &self,
+        board: BoardName,
+        expected: Option<Head>,
+        commit_id: CommitId,
+    ) -> BoxFuture<'static, Result<Resolved, Error>> {
+        self.journal.resolve(board, expected, commit_id)
+    }
+
+    fn load(&self, board: BoardName) -> BoxFuture<'static, Result<Option<Loaded>, Error>> {
+        self.journal.load(board)
+    }
+
+    fn read(
+        &self,
+        board: BoardName,
+        after: Revision,
+        limit: ReadLimit,
+    ) -> BoxFuture<'static, Result<Vec<Record>, Error>> {
+        self.journal.read(board, after, limit)
+    }
+
+    fn read_back(
+        &self,
+        board: BoardName,
+        before: Revision,
+        limit: ReadLimit,
+    ) -> BoxFuture<'static, Result<Vec<Record>, Error>> {
+        self.journal.read_back(board, before, limit)
+    }
+
+    fn info(&self, board: BoardName) -> BoxFuture<'static, Result<Option<BoardInfo>, Error>> {
+        self.journal.info(board)
+    }
+
+    fn list(&self, after: Option<BoardName>, limit: usize) -> BoxFuture<'static, Result<Vec<BoardInfo>, Error>> {
+        self.journal.list(after, limit)
+    }
+
+    fn put_snapshot(&self, board: BoardName, snapshot: Snapshot) -> BoxFuture<'static, Result<(), Error>> {
+        self.journal.put_snapshot(board, snapshot)
+    }
+
+    fn prune(&self, board: BoardName, below: Revision) -> BoxFuture<'static, Result<u64, Error>> {
+        self.journal.prune(board, below)
+    }
+
+    fn rewrite(&self, board: BoardName, rewrites: Vec<Rewrite>) -> BoxFuture<'static, Result<(), Error>> {
+        self.journal.rewrite(board, rewrites)
+    }
+
+    fn wakes(&self) -> BoxStream<'static, Wake> {
+        self.journal.wakes()
+    }
+
+    fn caps(&self) -> Caps {
+        self.journal.caps()
+    }
+
+    fn health(&self) -> Health {
+        self.journal.health()
+    }
+
+    fn stats(&self) -> Stats {
+        self.journal.stats()
+    }
+
+    fn close(&self) -> BoxFuture<'static, Result<(), Error>> {
+        self.journal.close()
+    }
+}

@@ -1,0 +1,107 @@
+//! What the transcripts must contain: every route and every code of this server.
+//!
+//! **Invariant**: a route or code without a transcript fails, and so does an exception that is no longer needed.
+//! Not known here: whether the answers are right.
+
+use std::collections::BTreeSet;
+
+use kokuban_api::ErrorCode;
+use kokuban_server::docs::ROUTES;
+use kokuban_tests::transcript::{Transcript, read_all};
+
+use crate::transcripts::folder;
+
+/// Codes that no request of a transcript can provoke: their rules come with later parts of the contract, or they
+/// need a fault that other tests make.
+const CODES_ELSEWHERE: &[(ErrorCode, &str)] = &[
+    (ErrorCode::TicketScope, "tickets, §10.5"),
+    (ErrorCode::LowerConfidence, "confidence, §8"),
+    (ErrorCode::InArbitration, "arbitration, §9.4"),
+    (ErrorCode::ProposalStale, "proposals, §9.1"),
+    (ErrorCode::ProposalClosed, "proposals, §9.1"),
+    (ErrorCode::ProducerMismatch, "slots, §8"),
+    (ErrorCode::UntrustedSource, "trust, §10.1"),
+    (ErrorCode::StaleSource, "trust, §10.1"),
+    (ErrorCode::TestFailed, "RFC patches, §8"),
+    (ErrorCode::UnknownSlot, "slots, §8"),
+    (ErrorCode::ListFull, "slots, §8"),
+    (ErrorCode::BlobNotFound, "blobs, §10.3"),
+    (ErrorCode::SourceNotFound, "trust, §10.1"),
+    (ErrorCode::Compacted, "page tokens live 60 s; tests of lists and streams"),
+    (ErrorCode::Timeout, "a slow body: hostile peers"),
+    (ErrorCode::RateLimited, "two streams at a time: hostile peers"),
+    (ErrorCode::Internal, "a panic in a decision: tests of the engine"),
+    (ErrorCode::Overloaded, "more load than the server takes on: hostile peers"),
+    (ErrorCode::Behind, "a server behind its journal: tests of the engine"),
+    (ErrorCode::Unavailable, "a journal that fails: tests of the journal and engine"),
+    (ErrorCode::OutcomeUnknown, "a journal that fails: tests of the journal and engine"),
+    (ErrorCode::Quarantined, "damaged records: tests of damage"),
+    (ErrorCode::StorageFull, "a full disk: tests of the journal and engine"),
+];
+
+fn transcripts() -> Vec<Transcript> {
+    read_all(&folder())
+}
+
+/// Whether a path of a request is one of a route.
+pub(crate) fn is_of_route(route: &str, target: &str) -> bool {
+    let path = target.split('?').next().unwrap_or_default();
+    let (wanted, given): (Vec<&str>, Vec<&str>) = (route.split('/').collect(), path.split('/').collect());
+    let has_rest = route.contains("{*");
+    let fits = |(wanted, given): (&&str, &&str)| wanted.starts_with('{') || wanted == given;
+    let lengths = if has_rest { given.len() >= wanted.len() } else { given.len() == wanted.len() };
+    lengths && wanted.iter().zip(&given).all(fits)
+}
+
+#[test]
+fn every_route_occurs_in_a_transcript_with_a_success() {
+    let transcripts = transcripts();
+    let asked: Vec<_> = transcripts.iter().flat_map(|transcript| &transcript.exchanges).collect();
+    let missing: Vec<String> = ROUTES
+        .iter()
+        .filter(|route| {
+            !asked.iter().any(|exchange| {
+                exchange.method == route.method
+                    && is_of_route(route.path, &exchange.target)
+                    && exchange.expected.status < 400
+            })
+        })
+        .map(|route| format!("{} {}", route.method, route.path))
+        .collect();
+    assert!(missing.is_empty(), "no transcript shows {missing:#?}");
+}
+
+#[test]
+fn every_status_that_a_route_documents_occurs_in_a_transcript() {
+    let transcripts = transcripts();
+    let asked: Vec<_> = transcripts.iter().flat_map(|transcript| &transcript.exchanges).collect();
+    let mut missing = Vec::new();
+    for route in ROUTES {
+        for answer in route.answers {
+            let shown = asked.iter().any(|exchange| {
+                exchange.method == route.method
+                    && is_of_route(route.path, &exchange.target)
+                    && exchange.expected.status == answer.status
+            });
+            if !shown {
+                missing.push(format!("{} {} {}", route.method, route.path, answer.status));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "no transcript shows {missing:#?}");
+}
+
+#[test]
+fn every_code_occurs_in_a_transcript_or_has_a_reason_not_to() {
+    let transcripts = transcripts();
+    let asked = transcripts.iter().flat_map(|transcript| &transcript.exchanges);
+    let shown: BTreeSet<&str> = asked.filter_map(|exchange| exchange.expected.code.as_deref()).collect();
+    let elsewhere: BTreeSet<&str> = CODES_ELSEWHERE.iter().map(|(code, _)| code.as_str()).collect();
+    let all: BTreeSet<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    let missing: Vec<_> = all.iter().filter(|code| !shown.contains(*code) && !elsewhere.contains(*code)).collect();
+    assert!(missing.is_empty(), "no transcript shows {missing:?}");
+    let needless: Vec<_> = elsewhere.intersection(&shown).collect();
+    assert!(needless.is_empty(), "these are shown after all: {needless:?}");
+    let unknown: Vec<_> = shown.difference(&all).collect();
+    assert!(unknown.is_empty(), "no codes: {unknown:?}");
+}

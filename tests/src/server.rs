@@ -1,0 +1,324 @@
+//! A server process of a test: started, killed, stopped and started again on the same data and port.
+//!
+//! **Invariant**: a test that ends takes its server along. The log is shown when the test fails; a panic in it, or
+//! a second line on standard output, makes the test fail.
+//! Not known here: requests.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::caller::Caller;
+use crate::server_binary;
+use crate::wait::until_some;
+
+/// A debug build on a busy machine with a log to read takes its time.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+/// The bound of contract §13 is 5 s; the rest is for a machine that has other things to do.
+const STOPPED_WITHIN: Duration = Duration::from_secs(20);
+const LOG_SHOWN_BYTES: usize = 16 * 1024;
+
+/// How a server is to run.
+#[derive(Debug, Clone, Default)]
+pub struct Setup {
+    memory: bool,
+    config: String,
+    env: Vec<(String, String)>,
+    args: Vec<String>,
+    data: Option<PathBuf>,
+}
+
+impl Setup {
+    /// On disk, in mode `open`, without rules for boards.
+    #[must_use]
+    pub fn disk() -> Self {
+        Self::default()
+    }
+
+    /// In memory, in mode `open`, without rules for boards.
+    #[must_use]
+    pub fn memory() -> Self {
+        Self { memory: true, ..Self::default() }
+    }
+
+    /// Lines of the configuration file. Top-level keys come before tables.
+    #[must_use]
+    pub fn config(mut self, toml: &str) -> Self {
+        self.config.push_str(toml);
+        self.config.push('\n');
+        self
+    }
+
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    #[must_use]
+    pub fn arg(mut self, arg: &str) -> Self {
+        self.args.push(arg.to_owned());
+        self
+    }
+
+    /// A data directory that outlives the server.
+    #[must_use]
+    pub fn data(mut self, data: &Path) -> Self {
+        self.data = Some(data.to_path_buf());
+        self
+    }
+
+    /// Starts it, and waits until it is ready.
+    ///
+    /// # Panics
+    /// When it does not become ready.
+    #[must_use]
+    pub fn start(self) -> TestServer {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let data = self.data.clone().unwrap_or_else(|| dir.path().join("data"));
+        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut server = TestServer { setup: self, dir, data, listen, running: None };
+        server.start();
+        server
+    }
+
+    /// Starts it where it must refuse to; answers with its exit code and what it said.
+    ///
+    /// # Panics
+    /// When it starts, or does not end.
+    #[must_use]
+    pub fn refused(self) -> (i32, String) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let data = self.data.clone().unwrap_or_else(|| dir.path().join("data"));
+        let server = TestServer { setup: self, dir, data, listen: ([127, 0, 0, 1], 0).into(), running: None };
+        let mut child = server.spawn();
+        let status = wait_for_end(&mut child, READY_WITHIN);
+        let mut printed = String::new();
+        child.stdout.take().expect("piped").read_to_string(&mut printed).expect("text");
+        let Some(status) = status else {
+            let _ = child.kill();
+            panic!("the server started although it had to refuse; it printed {printed:?}\n{}", server.log());
+        };
+        assert_eq!(printed, "", "a server that does not serve prints nothing on standard output");
+        assert!(!server.log().contains("panicked at"), "{}", server.log());
+        (status.code().unwrap_or(-1), server.log())
+    }
+}
+
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    /// Ends with what else came on standard output.
+    rest: JoinHandle<String>,
+}
+
+/// A server, running or not.
+#[derive(Debug)]
+pub struct TestServer {
+    setup: Setup,
+    dir: TempDir,
+    data: PathBuf,
+    listen: SocketAddr,
+    running: Option<Running>,
+}
+
+impl TestServer {
+    /// # Panics
+    /// When it is not running.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        assert_ne!(self.listen.port(), 0, "the server was never started");
+        self.listen
+    }
+
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.addr())
+    }
+
+    #[must_use]
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// What the server said on standard error, from its first start on.
+    #[must_use]
+    pub fn log(&self) -> String {
+        let bytes = std::fs::read(self.log_path()).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.dir.path().join("stderr")
+    }
+
+    /// A caller without a name.
+    #[must_use]
+    pub fn anonymous(&self) -> Caller {
+        Caller::new(self.addr())
+    }
+
+    /// A caller by name, for mode `open`.
+    #[must_use]
+    pub fn as_agent(&self, name: &str) -> Caller {
+        self.anonymous().with("Kokuban-Agent", name)
+    }
+
+    /// A caller with a credential.
+    #[must_use]
+    pub fn with_token(&self, secret: &str) -> Caller {
+        self.anonymous().with("Authorization", &format!("Bearer {secret}"))
+    }
+
+    /// The process id.
+    ///
+    /// # Panics
+    /// When it is not running.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.running.as_ref().expect("the server runs").child.id()
+    }
+
+    /// Resident memory, in bytes.
+    ///
+    /// # Panics
+    /// When it is not running.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("Linux tells");
+        1024 * line.trim().trim_end_matches("kB").trim().parse::<u64>().expect("a number")
+    }
+
+    fn spawn(&self) -> Child {
+        let config = self.dir.path().join("kokuban.toml");
+        std::fs::write(&config, &self.setup.config).expect("a place to write");
+        let log = File::options().create(true).append(true).open(self.log_path()).expect("a place to write");
+        let mut command = Command::new(server_binary());
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("KOKUBAN_") {
+                command.env_remove(name);
+            }
+        }
+        command.arg("serve").arg("--listen").arg(self.listen.to_string()).arg("--config").arg(&config);
+        command.arg("--data").arg(&self.data);
+        if self.setup.memory {
+            command.args(["--durability", "memory"]);
+        }
+        command.args(&self.setup.args).envs(self.setup.env.iter().map(|(k, v)| (k, v)));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+        command.spawn().unwrap_or_else(|error| panic!("{}: {error}", server_binary().display()))
+    }
+
+    /// Starts a server that does not run, on the port it had.
+    ///
+    /// # Panics
+    /// When it does not become ready.
+    pub fn start(&mut self) {
+        assert!(self.running.is_none(), "the server runs already");
+        let mut child = self.spawn();
+        let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+        let (first, heard) = mpsc::channel();
+        let rest = std::thread::spawn(move || {
+            let mut line = String::new();
+            let _ = stdout.read_line(&mut line);
+            let _ = first.send(line);
+            let mut rest = String::new();
+            let _ = stdout.read_to_string(&mut rest);
+            rest
+        });
+        self.running = Some(Running { child, rest });
+        let line = heard.recv_timeout(READY_WITHIN).unwrap_or_default();
+        let addr = line.strip_prefix("listening on http://").and_then(|rest| rest.trim_end().parse().ok());
+        self.listen = addr.unwrap_or_else(|| panic!("the server is not ready: it printed {line:?}"));
+    }
+
+    /// `kill -9`.
+    ///
+    /// # Panics
+    /// When it is not running.
+    pub fn kill(&mut self) {
+        let mut running = self.running.take().expect("the server runs");
+        running.child.kill().expect("a child can be killed");
+        running.child.wait().expect("a child can be waited for");
+        let rest = running.rest.join().expect("reading does not panic");
+        assert_eq!(rest, "", "only the first line goes to standard output");
+    }
+
+    /// Tells it to stop, and does not wait.
+    ///
+    /// # Panics
+    /// When it is not running.
+    pub fn signal_stop(&self) {
+        let pid = Pid::from_raw(i32::try_from(self.pid()).expect("a pid")).expect("not 0");
+        kill_process(pid, Signal::TERM).expect("a child can be signalled");
+    }
+
+    /// SIGTERM, and waits for the end: how it ended, and after how long.
+    ///
+    /// # Panics
+    /// When it does not end.
+    pub fn stop(&mut self) -> (ExitStatus, Duration) {
+        self.signal_stop();
+        let began = Instant::now();
+        let status = self.ended();
+        (status, began.elapsed())
+    }
+
+    /// Waits for the end of a server that was told to stop.
+    ///
+    /// # Panics
+    /// When it does not end.
+    pub fn ended(&mut self) -> ExitStatus {
+        let running = self.running.as_mut().expect("the server runs");
+        let status = wait_for_end(&mut running.child, STOPPED_WITHIN);
+        let status = status.unwrap_or_else(|| panic!("the server does not stop within {STOPPED_WITHIN:?}"));
+        let rest = self.running.take().expect("it ran").rest.join().expect("reading does not panic");
+        assert_eq!(rest, "", "only the first line goes to standard output");
+        status
+    }
+
+    /// `kill -9` and a start.
+    pub fn restart_after_kill(&mut self) {
+        self.kill();
+        self.start();
+    }
+}
+
+fn wait_for_end(child: &mut Child, within: Duration) -> Option<ExitStatus> {
+    let end = Instant::now() + within;
+    until_some("the end of a process", within + Duration::from_secs(1), || {
+        match child.try_wait().expect("a child can be waited for") {
+            Some(status) => Some(Some(status)),
+            None => (Instant::now() > end).then_some(None),
+        }
+    })
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            let _ = running.child.kill();
+            let _ = running.child.wait();
+        }
+        let log = self.log();
+        let panicked = log.contains("panicked at");
+        if std::thread::panicking() || panicked {
+            let from = log.len().saturating_sub(LOG_SHOWN_BYTES);
+            let from = (from..log.len()).find(|at| log.is_char_boundary(*at)).unwrap_or(log.len());
+            let shown = &log[from..];
+            // Not through a test's captured output only: this is what one needs to see.
+            assert!(std::thread::panicking(), "the server panicked:\n{shown}");
+            use std::io::Write as _;
+            let _ = writeln!(std::io::stderr(), "--- the server said:\n{shown}---");
+        }
+    }
+}
