@@ -5,5 +5,6 @@
 
 mod coverage;
 mod readme;
+mod kills;
 mod races;
 mod transcripts;

@@ -387,7 +387,9 @@ pub(crate) enum LeaseCommand {
     Renew {
         #[arg(value_name = "ZONE/KEY", value_parser = entry_id)]
         entry: EntryId,
-        token: u64,
+        /// What `acquire` gave.
+        #[arg(value_name = "TOKEN")]
+        lease_token: u64,
         #[arg(long, value_name = "MS", default_value_t = 60_000)]
         ttl_ms: u64,
     },
@@ -395,7 +397,9 @@ pub(crate) enum LeaseCommand {
     Release {
         #[arg(value_name = "ZONE/KEY", value_parser = entry_id)]
         entry: EntryId,
-        token: u64,
+        /// What `acquire` gave.
+        #[arg(value_name = "TOKEN")]
+        lease_token: u64,
     },
     /// Show who holds it.
     Show {
@@ -517,6 +521,51 @@ mod tests {
         for line in ["kokuban -b t1 -o json get z/k", "kokuban get z/k -b t1 -o json"] {
             let cli = Cli::try_parse_from(line.split(' ')).expect(line);
             assert_eq!((cli.client.board.as_deref(), cli.client.output), (Some("t1"), Some(Form::Json)));
+        }
+    }
+
+    #[test]
+    fn every_command_can_be_given_with_all_client_options() {
+        let options = "--url http://h:1 --token s --agent a --board b --output json";
+        for line in [
+            "serve --listen 127.0.0.1:0 --data d --config f --durability memory --log-format json --insecure-open --salvage",
+            "dev",
+            "demo --data d --kill-server",
+            "demo-agent ra",
+            "get z/k --version 1 --full --value",
+            "get z/k --after-version 1 --until-status raw --wait-ms 5",
+            "put z/k -1 --version 1 --status raw --lease-token 4 --reason why",
+            "put z/k text --string --if-absent",
+            "patch z/k --set a=1 --set b=2 --unset c --version 1",
+            "move z/k raw --version 1",
+            "delete z/k --version 1",
+            "list z --prefix p --status s --owner o --values --at 3 --limit 5",
+            "watch --zone z --key k --prefix p --status s --kind created --after start --snapshot --values --count 1",
+            "watch --after 00000000000000ab.3 --coalesce-ms 5",
+            "history z/k --by a --kind created --values --limit 5",
+            "note add z/k text --version 1",
+            "note list z/k",
+            "note close z/k n1",
+            "lease acquire z/k --ttl-ms 5 --wait-ms 5 --takeover",
+            "lease renew z/k 4 --ttl-ms 5",
+            "lease release z/k 4",
+            "lease show z/k",
+            "lease revoke z/k --reason why",
+            "claim z --status raw --prefix p --to-status processing --ttl-ms 5 --wait-ms 5",
+            "board create --blueprint default --title t",
+            "board show",
+            "board list",
+            "board delete",
+            "export",
+            "verify f",
+            "check-config f g",
+            "token new ra --role admin --role observer --boards x --boards y",
+        ] {
+            for whole in [format!("kokuban {line} {options}"), format!("kokuban {options} {line}")] {
+                let cli = Cli::try_parse_from(whole.split(' ')).unwrap_or_else(|refused| panic!("{whole}: {refused}"));
+                let client = (cli.client.token.as_deref(), cli.client.agent.as_deref(), cli.client.board.as_deref());
+                assert_eq!(client, (Some("s"), Some("a"), Some("b")), "{whole}");
+            }
         }
     }
 

@@ -63,17 +63,24 @@ impl Failure {
 
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Self::Usage(_)
-            | Self::Call { error: kokuban_client::Error::Name(_) | kokuban_client::Error::Config(_), .. } => 2,
-            Self::Call { error, .. } if error.is_conflict() => 3,
-            Self::Call { error, .. } if error.is_forbidden() => 4,
-            Self::Call { error, .. } if error.is_unreachable() => 5,
-            Self::Call { .. } | Self::Other(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Call { error, .. } => code_of(error),
+            Self::Other(error) => error.downcast_ref().map_or(1, code_of),
         }
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code())
+    }
+}
+
+fn code_of(error: &kokuban_client::Error) -> u8 {
+    match error {
+        kokuban_client::Error::Name(_) | kokuban_client::Error::Config(_) => 2,
+        error if error.is_conflict() => 3,
+        error if error.is_forbidden() => 4,
+        error if error.is_unreachable() => 5,
+        _ => 1,
     }
 }
 

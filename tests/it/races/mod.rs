@@ -3,7 +3,7 @@
 //! **Invariant**: every race is judged by the history of the board, not only by what the callers were told.
 //! Not known here: how the server serialises.
 
-mod callers;
+pub(crate) mod callers;
 mod cases;
 mod claims;
 mod counters;

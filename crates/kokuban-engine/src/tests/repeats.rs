@@ -113,6 +113,23 @@ async fn a_lease_is_replayed_only_while_it_lives() {
     assert_eq!((lost, reason, held_by), (token(&original), LeaseEnd::Expired, None));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_ran_out_while_its_repeat_waited_is_not_handed_out() {
+    let bench = Bench::new().await;
+    bench.put("a", json!(1), 0).await;
+    let request = || keyed("k", "f", ask("ra", acquire("a", 10_000)));
+    bench.ask(request()).await.expect("a lease");
+    bench.journal.hold();
+    let held = bench.asking(ask("ta", put("z", json!(1), 0)));
+    soon(bench.journal.n_appends(4)).await;
+    let repeat = bench.asking(request());
+    tokio::time::sleep(Duration::from_secs(11)).await;
+    bench.journal.release();
+    soon(held).await.unwrap().expect("accepted");
+    let lost = rejection(soon(repeat).await.unwrap());
+    assert!(matches!(lost, Rejection::LeaseLost { reason: LeaseEnd::Expired, .. }), "{lost:?}");
+}
+
 #[tokio::test]
 async fn a_dry_run_neither_remembers_nor_replays_a_key() {
     let bench = Bench::new().await;

@@ -19,6 +19,7 @@ use kokuban_core::ids::{EntryId, Status, ZoneName};
 pub(crate) struct Scope {
     pub(crate) actor: Actor,
     pub(crate) filter: StreamFilter,
+    /// With the value, where the commit wrote one: as it wrote it, not as it stands now.
     pub(crate) include_value: bool,
 }
 

@@ -15,12 +15,12 @@ pub(crate) async fn run(command: LeaseCommand, board: &Board, out: Output) -> Ou
             let request = LeaseRequest { ttl_ms, wait_ms: wait_ms.unwrap_or(0), takeover };
             Ok(out.one(&board.acquire(&entry, &request).await?, show::lease)?)
         }
-        LeaseCommand::Renew { entry, token, ttl_ms } => {
-            let renewal = LeaseRenewal { lease_token: LeaseToken(token), ttl_ms };
+        LeaseCommand::Renew { entry, lease_token, ttl_ms } => {
+            let renewal = LeaseRenewal { lease_token: LeaseToken(lease_token), ttl_ms };
             Ok(out.one(&board.renew(&entry, &renewal).await?, show::lease)?)
         }
-        LeaseCommand::Release { entry, token } => {
-            board.release(&entry, LeaseToken(token)).await?;
+        LeaseCommand::Release { entry, lease_token } => {
+            board.release(&entry, LeaseToken(lease_token)).await?;
             Ok(print(&format!("released {entry}"))?)
         }
         LeaseCommand::Show { entry } => Ok(out.one(&board.lease_of(&entry).await?, show::lease)?),

@@ -28,7 +28,7 @@ use tokio::time::{Duration, timeout};
 use self::cast::{Cast, Cue, name};
 use self::judge::Evidence;
 use self::remark::Remark;
-use self::script::{MARKET, PLAN, PLAY_MAX, REQUEST, REQUEST_TEXT, REQUIREMENTS, is_at, patient, status};
+use self::script::{MARKET, PLAN, PLAY_MAX, REQUEST, REQUEST_TEXT, REQUIREMENTS, hasty, is_at, patient, status};
 use self::server::Server;
 use self::timeline::Timeline;
 use crate::args::{ClientArgs, DemoAgentArgs, DemoArgs, Role};
@@ -57,14 +57,14 @@ pub(crate) async fn run(args: &DemoArgs, client: &ClientArgs) -> Outcome {
     let outcome = played.unwrap_or_else(|_| {
         Err(anyhow!("the play is not over after {} s; the lines above show how far it came", PLAY_MAX.as_secs()))
     });
-    match (outcome, server) {
-        (Ok(()), _) => Ok(()),
-        (Err(error), Some(server)) => {
+    let outcome = outcome.map_err(Failure::Other);
+    if let Some(server) = server {
+        if outcome.as_ref().is_err_and(|failure| !failure.is_closed_pipe()) {
             complain(&format!("the end of the server's log:\n{}", server.last_words()));
-            Err(Failure::Other(error))
         }
-        (Err(error), None) => Err(Failure::Other(error)),
+        server.end().await;
     }
+    outcome
 }
 
 /// One agent, in the process that `Cast` started.
@@ -83,7 +83,8 @@ async fn play(url: &str, server: Option<&mut Server>, kill_server: bool) -> Resu
     let random = uuid::Uuid::new_v4().simple().to_string();
     let board = client_of(url, "lin")?.board(&format!("demo-{}", &random[..8]))?;
     timeline.stage(&format!("server at {url}, board {}", board.name()))?;
-    create(&board).await?;
+    // Nobody waits a minute to learn that there is no server.
+    create(&client_of(url, "lin")?.with_retry(hasty()).board(board.name().as_str())?).await?;
     let cast = Cast::start(&ROLES, url, board.name().as_str())?;
     let server = server.filter(|_| kill_server);
     let mut stage = Stage {

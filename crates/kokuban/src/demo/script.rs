@@ -29,6 +29,11 @@ pub(super) fn patient() -> RetryPolicy {
     RetryPolicy { attempts_max: 200, total: PLAY_MAX, base: Duration::from_millis(20), cap: Duration::from_millis(500) }
 }
 
+/// For the first call: a server that is just starting is waited for.
+pub(super) fn hasty() -> RetryPolicy {
+    RetryPolicy { total: Duration::from_secs(8), ..patient() }
+}
+
 /// An entry of the play.
 pub(super) fn place(text: &str) -> EntryId {
     let (zone, key) = text.split_once('/').expect("the places above have a slash");

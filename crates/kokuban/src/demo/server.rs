@@ -55,6 +55,12 @@ impl Server {
         Ok(())
     }
 
+    /// Ends the server, and only then removes what it wrote.
+    pub(super) async fn end(mut self) {
+        // A child that is gone already needs no killing.
+        let _ = self.child.kill().await;
+    }
+
     /// The end of the server's log, for a failure's text.
     pub(super) fn last_words(&self) -> String {
         last_lines(&self.log, 15)
@@ -64,10 +70,16 @@ impl Server {
 async fn launch(listen: &str, data: &Path, log: &Path) -> Result<(Child, String)> {
     let program = std::env::current_exe().context("finding this program")?;
     let log_file = std::fs::File::options().create(true).append(true).open(log).context("opening the server's log")?;
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    // What the user has set for a server of his own is not for this one.
+    let settings =
+        std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(|name| name.starts_with("KOKUBAN_")));
+    for (name, _) in settings {
+        command.env_remove(name);
+    }
+    let mut child = command
         .args(["serve", "--listen", listen, "--data"])
         .arg(data)
-        .env_remove("KOKUBAN_CONFIG")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::from(log_file))
