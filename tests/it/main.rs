@@ -5,6 +5,8 @@
 
 mod coverage;
 mod readme;
+mod damage;
 mod kills;
 mod races;
+mod starts;
 mod transcripts;

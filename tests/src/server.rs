@@ -96,21 +96,37 @@ impl Setup {
     /// When it starts, or does not end.
     #[must_use]
     pub fn refused(self) -> (i32, String) {
+        match self.try_start() {
+            Ok(server) => panic!("the server started although it had to refuse\n{}", server.log()),
+            Err(refusal) => refusal,
+        }
+    }
+
+    /// Starts it where it may refuse to.
+    ///
+    /// # Errors
+    /// Its exit code and what it said.
+    ///
+    /// # Panics
+    /// When it neither becomes ready nor ends, or panics.
+    pub fn try_start(self) -> Result<TestServer, (i32, String)> {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let data = self.data.clone().unwrap_or_else(|| dir.path().join("data"));
-        let server = TestServer { setup: self, dir, data, listen: ([127, 0, 0, 1], 0).into(), running: None };
-        let mut child = server.spawn();
-        let status = wait_for_end(&mut child, READY_WITHIN);
-        let mut printed = String::new();
-        child.stdout.take().expect("piped").read_to_string(&mut printed).expect("text");
-        let Some(status) = status else {
-            let _ = child.kill();
-            panic!("the server started although it had to refuse; it printed {printed:?}\n{}", server.log());
-        };
-        assert_eq!(printed, "", "a server that does not serve prints nothing on standard output");
-        assert!(!server.log().contains("panicked at"), "{}", server.log());
-        (status.code().unwrap_or(-1), server.log())
+        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut server = TestServer { setup: self, dir, data, listen, running: None };
+        let line = server.launch();
+        if let Some(addr) = address(&line) {
+            server.listen = addr;
+            return Ok(server);
+        }
+        assert_eq!(line, "", "a server that does not serve prints nothing on standard output");
+        let status = server.ended();
+        Err((status.code().unwrap_or(-1), server.log()))
     }
+}
+
+fn address(line: &str) -> Option<SocketAddr> {
+    line.strip_prefix("listening on http://").and_then(|rest| rest.trim_end().parse().ok())
 }
 
 #[derive(Debug)]
@@ -223,6 +239,12 @@ impl TestServer {
     /// # Panics
     /// When it does not become ready.
     pub fn start(&mut self) {
+        let line = self.launch();
+        self.listen = address(&line).unwrap_or_else(|| panic!("the server is not ready: it printed {line:?}"));
+    }
+
+    /// The first line that it prints; empty where it ends before.
+    fn launch(&mut self) -> String {
         assert!(self.running.is_none(), "the server runs already");
         let mut child = self.spawn();
         let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
@@ -236,9 +258,7 @@ impl TestServer {
             rest
         });
         self.running = Some(Running { child, rest });
-        let line = heard.recv_timeout(READY_WITHIN).unwrap_or_default();
-        let addr = line.strip_prefix("listening on http://").and_then(|rest| rest.trim_end().parse().ok());
-        self.listen = addr.unwrap_or_else(|| panic!("the server is not ready: it printed {line:?}"));
+        heard.recv_timeout(READY_WITHIN).expect("a server becomes ready or ends")
     }
 
     /// `kill -9`.

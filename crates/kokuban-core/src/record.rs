@@ -27,6 +27,8 @@ pub enum Damage {
     Value(usize),
     /// The head does not follow from the record before it.
     Chain,
+    /// The chunks of a snapshot do not match their hash.
+    Snapshot,
 }
 
 impl std::fmt::Display for Damage {
@@ -36,6 +38,7 @@ impl std::fmt::Display for Damage {
             Self::Head(why) => write!(f, "the head of the record cannot be read: {why}"),
             Self::Value(index) => write!(f, "value {index} of the record does not match its hash"),
             Self::Chain => f.write_str("the record does not continue the hash chain"),
+            Self::Snapshot => f.write_str("the snapshot does not match its hash"),
         }
     }
 }
@@ -160,6 +163,33 @@ impl Cursor<'_> {
         payload.json = Some(json);
         Ok(())
     }
+}
+
+/// Cuts an encoded snapshot into chunks. The first is the hash of the rest: unlike a commit, a snapshot has no chain
+/// that vouches for it.
+#[must_use]
+pub fn to_chunks(encoded: &Encoded, chunk_bytes_max: usize) -> Vec<Bytes> {
+    let mut rest = encoded.bytes.clone();
+    let mut chunks = vec![Bytes::copy_from_slice(&Sha256::of(&rest).0)];
+    while rest.len() > chunk_bytes_max {
+        chunks.push(rest.split_to(chunk_bytes_max));
+    }
+    chunks.push(rest);
+    chunks
+}
+
+/// Puts the chunks of a snapshot together again.
+///
+/// # Errors
+/// They are not those that were made.
+pub fn from_chunks(chunks: Vec<Bytes>) -> Result<Bytes, Damage> {
+    let mut chunks = chunks.into_iter();
+    let hash = chunks.next().unwrap_or_default();
+    let bytes: Bytes = match <[Bytes; 1]>::try_from(chunks.collect::<Vec<_>>()) {
+        Ok([only]) => only,
+        Err(chunks) => chunks.concat().into(),
+    };
+    if Sha256::of(&bytes).0[..] == hash[..] { Ok(bytes) } else { Err(Damage::Snapshot) }
 }
 
 /// The record without the values that `drop` names, or `None` if it has none of them.

@@ -167,13 +167,7 @@ fn damaged(handle: &BoardHandle, revision: Revision, damage: &record::Damage) ->
 
 /// A stored snapshot begins with a hash of the rest: no chain of hashes covers it.
 fn encode(board: &Board, chunk_bytes_max: usize) -> Vec<Bytes> {
-    let mut rest = record::encode(&Snapshot::of(board)).bytes;
-    let mut chunks = vec![Bytes::copy_from_slice(&Sha256::of(&rest).0)];
-    while rest.len() > chunk_bytes_max {
-        chunks.push(rest.split_to(chunk_bytes_max));
-    }
-    chunks.push(rest);
-    chunks
+    record::to_chunks(&record::encode(&Snapshot::of(board)), chunk_bytes_max)
 }
 
 fn has_scratch(board: &Board) -> bool {

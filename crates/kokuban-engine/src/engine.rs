@@ -73,6 +73,8 @@ pub(crate) struct Shared {
     pub(crate) idle: Notify,
     /// Boards that are loaded now are met by the start of the server.
     pub(crate) starting: AtomicBool,
+    /// Claims and leases wait no longer: the server is about to stop.
+    pub(crate) hasty: AtomicBool,
     /// Nothing more is taken.
     pub(crate) closing: AtomicBool,
 }
@@ -105,6 +107,7 @@ impl Engine {
             counters: Counters::default(),
             idle: Notify::new(),
             starting: AtomicBool::new(true),
+            hasty: AtomicBool::new(false),
             closing: AtomicBool::new(false),
         });
         let engine = Arc::new(Self { shared, registry: Registry::default() });
@@ -267,6 +270,12 @@ impl Engine {
             Ok(Err(error)) => tracing::error!(%error, "the journal could not be closed cleanly"),
             Err(_) => tracing::error!("the journal could not be closed in time"),
         }
+    }
+
+    /// Answers every claim and lease that waits as if its time were over. Other requests go on.
+    pub fn end_waits(&self) {
+        self.shared.hasty.store(true, Ordering::SeqCst);
+        self.registry.loaded().iter().for_each(|handle| handle.mail.notify_one());
     }
 
     fn stop_taking(&self) {

@@ -124,6 +124,13 @@ pub(crate) enum Task {
     Resume,
 }
 
+impl Pending {
+    /// Whether the caller would rather wait than be told that nothing can be had.
+    pub(crate) fn is_patient(&self, shared: &Shared) -> bool {
+        self.patience > Instant::now() && !shared.hasty.load(Ordering::Relaxed)
+    }
+}
+
 impl BoardHandle {
     pub(crate) fn new(name: BoardName, found: Found, shared: Arc<Shared>) -> Arc<Self> {
         let clock = BoardClock::new(shared.clock, found.board.time());

@@ -68,17 +68,8 @@ pub(crate) fn fold(name: &BoardName, loaded: Loaded) -> Found {
     found
 }
 
-/// The hash of the rest stands in a chunk of its own.
 fn board_of(chunks: Vec<Bytes>) -> Result<Board, String> {
-    let mut chunks = chunks.into_iter();
-    let hash = chunks.next().unwrap_or_default();
-    let bytes: Bytes = match <[Bytes; 1]>::try_from(chunks.collect::<Vec<_>>()) {
-        Ok([only]) => only,
-        Err(chunks) => chunks.concat().into(),
-    };
-    if Sha256::of(&bytes).0[..] != hash[..] {
-        return Err("the snapshot does not match its hash".to_owned());
-    }
+    let bytes = record::from_chunks(chunks).map_err(|damage| damage.to_string())?;
     match record::decode::<Snapshot>(&bytes) {
         Ok(decoded) => Ok(decoded.content.into()),
         Err(damage) => Err(format!("snapshot: {damage}")),

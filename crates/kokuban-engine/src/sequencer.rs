@@ -117,7 +117,7 @@ impl Sequencer {
         let now = self.handle.clock.now();
         let rested = self.rest_until <= Instant::now();
         let overdue = rested && self.work.next_deadline().is_some_and(|deadline| deadline <= now);
-        let impatient = self.waiting.iter().any(|pending| pending.patience <= Instant::now());
+        let impatient = self.waiting.iter().any(|pending| !pending.is_patient(&self.handle.shared));
         overdue || impatient || (self.retry_waiting && !self.waiting.is_empty())
     }
 

@@ -76,9 +76,12 @@ impl Reply {
     }
 }
 
-/// The same text with lines and indentation. Members keep their order, and values their digits.
 fn pretty_bytes<T: Serialize>(body: &T) -> serde_json::Result<Vec<u8>> {
-    let compact = serde_json::to_vec(body)?;
+    serde_json::to_vec(body).map(|compact| pretty(&compact))
+}
+
+/// The same text with lines and indentation. Members keep their order, and values their digits.
+pub(crate) fn pretty(compact: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(2 * compact.len());
     let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
     for (at, byte) in compact.iter().copied().enumerate() {
@@ -116,7 +119,7 @@ fn pretty_bytes<T: Serialize>(body: &T) -> serde_json::Result<Vec<u8>> {
         }
     }
     out.push(b'\n');
-    Ok(out)
+    out
 }
 
 fn new_line(out: &mut Vec<u8>, depth: usize) {

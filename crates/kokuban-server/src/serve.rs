@@ -86,7 +86,13 @@ impl Server {
             stop_within: within / 2,
             connections: self.app.metrics.connections.clone(),
         };
+        let (engine, shutdown) = (Arc::clone(&self.app.engine), self.shutdown.clone());
+        let waits = tokio::spawn(async move {
+            shutdown.stopping().await;
+            engine.end_waits();
+        });
         accept::serve(self.listener, edge, options, self.shutdown).await;
+        waits.abort();
         self.app.engine.close(within / 2).await;
     }
 }

@@ -122,6 +122,9 @@ pub(crate) struct ServeArgs {
     /// After damage to the log: keep a copy, and go on with what stands before the damage.
     #[arg(long)]
     pub(crate) salvage: bool,
+    /// Stop when standard input ends: for a parent that may be killed.
+    #[arg(long, hide = true)]
+    pub(crate) end_with_stdin: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

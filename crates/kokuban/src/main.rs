@@ -10,6 +10,7 @@ mod demo;
 mod failure;
 mod output;
 mod serve;
+mod stdin;
 
 use std::process::ExitCode;
 

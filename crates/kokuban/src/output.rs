@@ -13,6 +13,8 @@ use serde::Serialize;
 
 use crate::args::Form;
 
+/// The narrowest terminal that tables are fitted into.
+const FITTED_COLUMNS_MIN: u16 = 80;
 /// Longest text of a cell of a table, in characters.
 const CELL_CHARS_MAX: usize = 100;
 
@@ -97,12 +99,17 @@ fn compact<T: Serialize>(thing: &T) -> io::Result<String> {
 /// A table as text.
 fn rows<const N: usize>(columns: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_style(presets::NOTHING);
+    // In less room, or where nobody knows how much there is, broken lines read worse than long ones.
+    if table.width().is_some_and(|columns| columns >= FITTED_COLUMNS_MIN) {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+    }
     table.set_header(columns.map(str::to_uppercase));
     for row in rows {
         table.add_row(row.map(|cell| clip(&safe(&cell), CELL_CHARS_MAX)));
     }
-    table.to_string().lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    let lines = table.to_string();
+    lines.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned() + "\n").collect()
 }
 
 /// `text` with every character that a terminal would act on written as an escape.

@@ -33,11 +33,15 @@ pub(crate) fn serve(args: &ServeArgs, mode: Mode) -> Outcome {
     }
     let salvage = if args.salvage { Salvage::CutAtDamage } else { Salvage::Refuse };
     let runtime = tokio::runtime::Runtime::new().context("the runtime does not start").map_err(Failure::Other)?;
-    runtime.block_on(run(config, salvage, mode)).map_err(Failure::Other)
+    runtime.block_on(run(config, salvage, mode, args.end_with_stdin)).map_err(Failure::Other)
 }
 
-async fn run(config: Config, salvage: Salvage, mode: Mode) -> anyhow::Result<()> {
+async fn run(config: Config, salvage: Salvage, mode: Mode, end_with_stdin: bool) -> anyhow::Result<()> {
     let shutdown = Shutdown::new();
+    if end_with_stdin {
+        let shutdown = shutdown.clone();
+        crate::stdin::when_it_ends(move || shutdown.begin());
+    }
     let signals = shutdown.on_signals().context("signals cannot be handled")?;
     let server = Server::open(config, salvage, shutdown.clone()).await?;
     let signals = tokio::spawn(signals);

@@ -192,7 +192,7 @@ impl Decider<'_> {
 
     fn may_wait(&self, pending: &Pending) -> bool {
         let dry_run = matches!(&pending.request, Task::Ask(request) if request.dry_run);
-        !dry_run && pending.patience > Instant::now() && self.sequencer.waiting.len() < WAITING_MAX
+        !dry_run && pending.is_patient(&self.sequencer.handle.shared) && self.sequencer.waiting.len() < WAITING_MAX
     }
 
     /// New ones come last; those that waited before come here in their order.
@@ -206,7 +206,7 @@ impl Decider<'_> {
 
     /// Judges those who wait again, where something changed or their patience ended.
     fn retry_waiting(&mut self) {
-        let due = self.sequencer.waiting.iter().any(|pending| pending.patience <= Instant::now());
+        let due = self.sequencer.waiting.iter().any(|pending| !pending.is_patient(&self.sequencer.handle.shared));
         if due || self.sequencer.retry_waiting || !self.batch.commits.is_empty() {
             self.judge_waiting();
         }

@@ -31,6 +31,8 @@ pub(super) struct Asked {
     is_options: bool,
     is_preflight: bool,
     is_asterisk: bool,
+    /// The query asks for lines and indentation.
+    is_pretty: bool,
     origin: Option<HeaderValue>,
     fixed: Option<&'static str>,
 }
@@ -43,6 +45,7 @@ impl Asked {
             is_options,
             is_preflight: is_options && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD),
             is_asterisk: path == "*",
+            is_pretty: request.uri().query().is_some_and(asks_for_pretty),
             origin: request.headers().get(ORIGIN).cloned(),
             fixed: FIXED.into_iter().find(|fixed| *fixed == path),
         }
@@ -81,8 +84,13 @@ pub(super) fn complete(response: Response<Body>, asked: &Asked, id: RequestId) -
     if parts.status == StatusCode::UNAUTHORIZED {
         parts.headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
-    let body = problem.with_request_id(id.to_string()).to_bytes();
+    let problem = problem.with_request_id(id.to_string());
+    let body = if asked.is_pretty { crate::reply::pretty(&problem.to_bytes()).into() } else { problem.to_bytes() };
     (Response::from_parts(parts, Body::from(body)), code)
+}
+
+fn asks_for_pretty(query: &str) -> bool {
+    query.split('&').any(|member| matches!(member, "pretty" | "pretty=" | "pretty=true"))
 }
 
 /// A router knows its methods and says so when it refuses one; that is the answer to OPTIONS.

@@ -22,7 +22,6 @@ use axum::Router;
 use crate::app::AppState;
 
 /// All routes of the server.
-#[must_use]
 pub fn router(app: AppState) -> Router {
     Router::new()
         .merge(server::router())

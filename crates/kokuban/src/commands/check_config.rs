@@ -61,16 +61,15 @@ fn check_file(path: &Path) -> Result<Report, Failure> {
     })
 }
 
-/// A blueprint has a name or zones at its top, and a configuration has neither.
+/// A blueprint has a name at its top, or tables that a configuration never has. Told by lines, so that also a file
+/// with a mistake in it is read as what it was meant to be.
 fn is_blueprint(text: &str) -> bool {
-    let at_top = |line: &str| {
-        let line = line.trim_start();
-        let name = line.strip_prefix("name").is_some_and(|rest| rest.trim_start().starts_with('='));
-        name || ["[zones", "[lifecycles", "[slots", "[roles"].iter().any(|head| line.starts_with(head))
-    };
-    // In a file with tables of other names a `name =` may stand below them, so only what comes first counts.
-    let first_table = text.lines().position(|line| line.trim_start().starts_with('['));
-    text.lines().take(first_table.map_or(usize::MAX, |n| n + 1)).any(at_top)
+    let mut at_top = true;
+    text.lines().map(str::trim_start).any(|line| {
+        at_top &= !line.starts_with('[');
+        let named = line.strip_prefix("name").is_some_and(|rest| rest.trim_start().starts_with('='));
+        (at_top && named) || ["[zones", "[lifecycles", "[slots"].iter().any(|table| line.starts_with(table))
+    })
 }
 
 fn check_toml(text: &str) -> Report {
@@ -115,7 +114,9 @@ mod tests {
         assert!(is_blueprint("# rules\nname = \"x\"\n[zones.a]\n"));
         assert!(is_blueprint("schema_version = 1\n[zones.a]\n"));
         assert!(!is_blueprint("listen = \"127.0.0.1:0\"\n[boards.\"a-*\"]\nblueprint = \"x\"\n"));
-        assert!(!is_blueprint("[limits]\nname = 1\n"));
+        assert!(!is_blueprint("[limits]\nname = 1\n[roles]\nadmin = []\n"));
+        assert!(is_blueprint("[roles]\narbiter = []\n[zones.a]\n"));
+        assert!(!is_blueprint(include_str!("../../../../config/kokuban.example.toml")));
         assert!(!is_blueprint(""));
     }
 

@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
-use bytes::Bytes;
+use kokuban_core::record;
 use kokuban_core::verify::{Flaw, Records, Report, Verifier};
 use kokuban_journal::{BoardInfo, Journal as _, ReadLimit, Sqlite, sqlite};
 
@@ -109,7 +109,7 @@ async fn board(journal: &Sqlite, info: &BoardInfo) -> anyhow::Result<Report> {
         for stored in page {
             records.record(stored.revision, stored.chain, &stored.body)?;
             if let Some(snapshot) = snapshot.as_ref().filter(|snapshot| snapshot.head.revision == stored.revision) {
-                let bytes: Bytes = snapshot.chunks.concat().into();
+                let bytes = record::from_chunks(snapshot.chunks.clone())?;
                 records.snapshot(snapshot.head.chain, &bytes)?;
             }
         }

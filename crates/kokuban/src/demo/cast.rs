@@ -1,6 +1,6 @@
 //! The agents of the demonstration as processes: started, listened to, killed.
 //!
-//! Invariant: no agent outlives the cast; an agent that ends with a failure, other than the one that was killed on
+//! Invariant: no agent outlives this process, however that ends; an agent that ends with a failure, other than the one that was killed on
 //! purpose, is noticed.
 //! Not known here: the story.
 
@@ -82,7 +82,7 @@ fn launch(role: Role, url: &str, board: &str) -> Result<Child> {
     let name = name(role);
     let child = Command::new(program)
         .args(["demo-agent", &name, "--url", url, "--board", board, "--agent", &name])
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true)
@@ -91,6 +91,8 @@ fn launch(role: Role, url: &str, board: &str) -> Result<Child> {
 }
 
 async fn attend(role: Role, mut child: Child, tell: mpsc::Sender<Cue>, kill: oneshot::Receiver<()>) {
+    // `wait` would close the input, which tells an agent that its parent is gone.
+    let _stdin = child.stdin.take();
     let stdout = child.stdout.take();
     let stderr = child.stderr.take();
     let listening = async {

@@ -23,6 +23,7 @@ use kokuban_client::{Board, Client, Commit, Event, EventFilter, EventStream, Lis
 use kokuban_core::blueprint::Blueprint;
 use kokuban_core::ids::Version;
 use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Duration, timeout};
 
 use self::cast::{Cast, Cue, name};
@@ -53,10 +54,12 @@ pub(crate) async fn run(args: &DemoArgs, client: &ClientArgs) -> Outcome {
     };
     let url = client.url.clone().or_else(|| server.as_ref().map(|server| server.url().to_owned()));
     let url = url.context("an address")?;
-    let played = timeout(PLAY_MAX, play(&url, server.as_mut(), args.kill_server)).await;
-    let outcome = played.unwrap_or_else(|_| {
-        Err(anyhow!("the play is not over after {} s; the lines above show how far it came", PLAY_MAX.as_secs()))
-    });
+    let outcome = tokio::select! {
+        played = timeout(PLAY_MAX, play(&url, server.as_mut(), args.kill_server)) => played.unwrap_or_else(|_| {
+            Err(anyhow!("the play is not over after {} s; the lines above show how far it came", PLAY_MAX.as_secs()))
+        }),
+        () = interrupted() => Err(anyhow!("interrupted")),
+    };
     let outcome = outcome.map_err(Failure::Other);
     if let Some(server) = server {
         if outcome.as_ref().is_err_and(|failure| !failure.is_closed_pipe()) {
@@ -65,6 +68,15 @@ pub(crate) async fn run(args: &DemoArgs, client: &ClientArgs) -> Outcome {
         server.end().await;
     }
     outcome
+}
+
+/// Resolves when the user, or the system, wants this to end.
+async fn interrupted() {
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return std::future::pending().await };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        Ok(()) = tokio::signal::ctrl_c() => {}
+    }
 }
 
 /// One agent, in the process that `Cast` started.

@@ -1,6 +1,6 @@
 //! The demonstration's own server: a child process with a data directory of its own.
 //!
-//! Invariant: the child never outlives this value, also not after a panic or an interrupt; killed and started again it
+//! Invariant: the child never outlives this process, however that ends; killed and started again it
 //! has the same address and the same data.
 //! Not known here: the story.
 
@@ -78,9 +78,9 @@ async fn launch(listen: &str, data: &Path, log: &Path) -> Result<(Child, String)
         command.env_remove(name);
     }
     let mut child = command
-        .args(["serve", "--listen", listen, "--data"])
+        .args(["serve", "--end-with-stdin", "--listen", listen, "--data"])
         .arg(data)
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::from(log_file))
         .kill_on_drop(true)

@@ -15,12 +15,14 @@ use futures::StreamExt;
 use kokuban_api::ChangeKind;
 use kokuban_api::stream::Change;
 use kokuban_client::{Board, Error, Event, EventFilter, EventStream, Start};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::remark;
 use super::script::{PLAN, PLAY_MAX, is_at};
 use crate::args::Role;
 use crate::failure::{Failure, Outcome};
+use crate::stdin;
 
 /// Plays one role on `board` until the play is over.
 pub(super) async fn play(role: Role, board: &Board) -> Outcome {
@@ -33,7 +35,12 @@ pub(super) async fn play(role: Role, board: &Board) -> Outcome {
             Role::W2 => workers::play_the_one_that_goes_on(board).await,
         }
     };
-    let bounded = timeout(PLAY_MAX, part).await;
+    let (gone, parent_gone) = oneshot::channel::<()>();
+    stdin::when_it_ends(|| drop(gone));
+    let bounded = tokio::select! {
+        bounded = timeout(PLAY_MAX, part) => bounded,
+        _ = parent_gone => return Ok(()),
+    };
     bounded.map_err(|_| Failure::Other(anyhow::anyhow!("the play took longer than {} s", PLAY_MAX.as_secs())))??;
     Ok(())
 }
