@@ -141,10 +141,15 @@ fn next(first: &Rejection, current: Option<&Current>, place: &Place<'_>, about: 
         (
             Rejection::VersionConflict { .. }
             | Rejection::LeaseLost { .. }
-            | Rejection::IllegalTransition { .. }
             | Rejection::LeafConditionRequired { .. },
             Some(id),
         ) => read(id),
+        (Rejection::IllegalTransition { allowed, .. }, Some(id)) if allowed.is_empty() && current.is_some() => {
+            comment(id, "which status it should have, and why")
+        }
+        (Rejection::IllegalTransition { .. }, Some(id)) => {
+            Next::call(NextAction::FixRequest, "GET", names::entry_href(board, id))
+        }
         (Rejection::PreconditionRequired { id }, _) => {
             let version = current.map_or(Version::ZERO, |current| current.entry.version);
             Next::call(NextAction::FixRequest, "PUT", names::entry_href(board, id))

@@ -85,7 +85,7 @@ pub(super) fn complete(response: Response<Body>, asked: &Asked, id: RequestId) -
         parts.headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     let problem = problem.with_request_id(id.to_string());
-    let body = if asked.is_pretty { crate::reply::pretty(&problem.to_bytes()).into() } else { problem.to_bytes() };
+    let body = if asked.is_pretty { crate::reply::pretty(&problem.to_bytes()) } else { problem.to_bytes() };
     (Response::from_parts(parts, Body::from(body)), code)
 }
 

@@ -1,0 +1,113 @@
+//! Arguments of the commands that need no board: servers, the demonstration, files, credentials.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ServeArgs {
+    /// Address and port; port 0 takes a free one [default: 127.0.0.1:7411].
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+    /// Directory of the data.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Configuration file.
+    #[arg(long, env = "KOKUBAN_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Whether an answered write survives a crash.
+    #[arg(long, value_name = "KIND")]
+    pub(crate) durability: Option<Durability>,
+    /// Form of the log on standard error.
+    #[arg(long, value_name = "FORM")]
+    pub(crate) log_format: Option<LogFormat>,
+    /// Serve without credentials on an address that others can reach.
+    #[arg(long)]
+    pub(crate) insecure_open: bool,
+    /// After damage to the log: keep a copy, and go on with what stands before the damage.
+    #[arg(long)]
+    pub(crate) salvage: bool,
+    /// Stop when standard input ends: for a parent that may be killed.
+    #[arg(long, hide = true)]
+    pub(crate) end_with_stdin: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Durability {
+    Disk,
+    Memory,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// Starts a server of its own, or uses the one at --url, which must be in mode `open`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Keep the data and the log of the demo's own server here instead of in a temporary directory.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Kill the demo's own server in the middle and start it again.
+    #[arg(long)]
+    pub(crate) kill_server: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoAgentArgs {
+    pub(crate) role: Role,
+}
+
+/// The parts of the demonstration's play.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Role {
+    /// Requirements.
+    Ra,
+    /// Technical design.
+    Ta,
+    /// Review, and arbiter.
+    Rv,
+    /// A researcher that dies.
+    W1,
+    /// A researcher that goes on.
+    W2,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// File of JSON lines that `export` wrote, `-` for standard input, or a data directory.
+    pub(crate) path: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckConfigArgs {
+    /// Configurations of a server, and blueprints.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Make a token: the secret for the agent, its hash for the configuration.
+    New {
+        /// Agent that will use it.
+        #[arg(value_name = "AGENT")]
+        name: String,
+        /// Role of the agent on the whole server. May be repeated.
+        #[arg(long, value_name = "ROLE")]
+        role: Vec<ServerRole>,
+        /// Boards it may see, as patterns.
+        #[arg(long, value_name = "PATTERN", default_value = "*")]
+        boards: Vec<String>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ServerRole {
+    /// May do everything that is not an agent's business.
+    Admin,
+    /// May see every board.
+    Observer,
+}
