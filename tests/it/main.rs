@@ -4,9 +4,13 @@
 //! Not known here: anything inside the server.
 
 mod coverage;
-mod readme;
 mod damage;
+mod demo;
+mod hostile;
 mod kills;
 mod races;
+mod readme;
+mod rights;
 mod starts;
+mod streams;
 mod transcripts;

@@ -63,7 +63,7 @@ fn a_rule_for_boards_names_a_blueprint_that_there_is() {
 
 #[test]
 fn others_are_not_let_in_without_credentials() {
-    let said = refused(Setup::memory().arg("--listen").arg("0.0.0.0:0"));
+    let said = refused(Setup::memory().listen("0.0.0.0:0"));
     assert!(said.contains("token") || said.contains("insecure"), "it says what to do: {said}");
 }
 
@@ -71,7 +71,7 @@ fn others_are_not_let_in_without_credentials() {
 fn an_address_that_is_taken_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let addr = taken.local_addr().expect("bound").to_string();
-    let said = refused(Setup::memory().arg("--listen").arg(&addr));
+    let said = refused(Setup::memory().listen(&addr));
     assert!(said.contains(&addr), "{said}");
 }
 

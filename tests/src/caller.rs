@@ -56,7 +56,6 @@ impl Caller {
         &self.headers
     }
 
-    #[must_use]
     pub fn ask(&self, method: &str, path: &str) -> Asking<'_> {
         Asking {
             caller: self,

@@ -261,6 +261,9 @@ impl Wire {
         if method == "HEAD" || matches!(answer.status, 204 | 304) {
             return Ok(answer);
         }
+        if answer.header("content-type") == Some("text/event-stream") {
+            return Err(io::Error::other("this is a stream, which has no end to read to"));
+        }
         let chunked = answer.header("transfer-encoding").is_some_and(|value| value.eq_ignore_ascii_case("chunked"));
         if chunked {
             loop {

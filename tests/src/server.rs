@@ -34,6 +34,7 @@ pub struct Setup {
     env: Vec<(String, String)>,
     args: Vec<String>,
     data: Option<PathBuf>,
+    listen: Option<String>,
 }
 
 impl Setup {
@@ -73,6 +74,13 @@ impl Setup {
     #[must_use]
     pub fn data(mut self, data: &Path) -> Self {
         self.data = Some(data.to_path_buf());
+        self
+    }
+
+    /// An address of its own instead of a free port of loopback, for starts that are refused.
+    #[must_use]
+    pub fn listen(mut self, addr: &str) -> Self {
+        self.listen = Some(addr.to_owned());
         self
     }
 
@@ -224,7 +232,8 @@ impl TestServer {
                 command.env_remove(name);
             }
         }
-        command.arg("serve").arg("--listen").arg(self.listen.to_string()).arg("--config").arg(&config);
+        let listen = self.setup.listen.clone().unwrap_or_else(|| self.listen.to_string());
+        command.arg("serve").arg("--listen").arg(listen).arg("--config").arg(&config);
         command.arg("--data").arg(&self.data);
         if self.setup.memory {
             command.args(["--durability", "memory"]);

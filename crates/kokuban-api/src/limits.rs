@@ -25,7 +25,8 @@ pub const REASON_CHARS_MAX: usize = 1_000;
 pub const SOURCE_REF_CHARS_MAX: usize = 2_048;
 pub const NOTE_BYTES_MAX: usize = 8 * 1024;
 pub const PREFIX_BYTES_MAX: usize = 512;
-pub const PAGE_TOKEN_BYTES_MAX: usize = 512;
+/// A token may hold the longest zone and key, two digits for a byte.
+pub const PAGE_TOKEN_BYTES_MAX: usize = 2_304;
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 pub const QUERY_MEMBERS_MAX: usize = 256;
 /// Longest excerpt of a caller's own name that a text shows back.

@@ -14,7 +14,7 @@ use crate::caller::{Actor, readable_zone};
 use crate::event::{BoardCreated, Commit, Event, Keyed};
 use crate::ids::{BoardTime, Epoch, Revision, Sha256, Timestamp, ZoneName};
 use crate::op;
-use crate::rejection::{Item, Refusal, Rejection};
+use crate::rejection::{Failure, Item, Refusal, Rejection};
 use crate::reply::{Reply, Warning};
 
 pub use crate::op::claim::Claim;
@@ -153,8 +153,10 @@ fn decide_for(
     }
     let opened = open(board, actor, command, ctx, revision)?;
     let on = opened.as_ref().map_or(board, |(board, _)| board);
-    for zone in zones_of(command) {
-        readable_zone(on, actor, zone).map_err(Refusal::of)?;
+    let hidden = zones_of(command).filter_map(|(item, zone)| Some((item, readable_zone(on, actor, zone).err()?)));
+    let hidden: Vec<_> = hidden.map(|(item, rejection)| Failure { rejection, item, pointer: None }).collect();
+    if !hidden.is_empty() {
+        return Err(Refusal { failures: hidden, current: None });
     }
     if let Some(replay) = known_repeat(board, actor, ctx)? {
         return Ok(replay);
@@ -195,21 +197,23 @@ fn dispatch(scene: &Scene<'_>, command: &Command) -> Result<Option<Drafted>, Ref
 }
 
 /// The zones that a command names, for the check that comes before all others on a board.
-fn zones_of(command: &Command) -> Vec<&ZoneName> {
-    match command {
-        Command::Write(write) => vec![&write.id.zone],
-        Command::Delete(delete) => vec![&delete.id.zone],
-        Command::Acquire(acquire) => vec![&acquire.id.zone],
-        Command::Renew(renew) => vec![&renew.id.zone],
-        Command::Release(release) => vec![&release.id.zone],
-        Command::Claim(claim) => vec![&claim.zone],
-        Command::AddNote(note) => vec![&note.id.zone],
-        Command::CloseNote(note) => vec![&note.id.zone],
-        Command::Transact(transact) => transact.ids().map(|id| &id.zone).collect(),
+fn zones_of(command: &Command) -> impl Iterator<Item = (Item, &ZoneName)> {
+    let (one, many) = match command {
+        Command::Write(write) => (Some(&write.id.zone), None),
+        Command::Delete(delete) => (Some(&delete.id.zone), None),
+        Command::Acquire(acquire) => (Some(&acquire.id.zone), None),
+        Command::Renew(renew) => (Some(&renew.id.zone), None),
+        Command::Release(release) => (Some(&release.id.zone), None),
+        Command::Claim(claim) => (Some(&claim.zone), None),
+        Command::AddNote(note) => (Some(&note.id.zone), None),
+        Command::CloseNote(note) => (Some(&note.id.zone), None),
+        Command::Transact(transact) => (None, Some(transact)),
         Command::CreateBoard(_) | Command::DeleteBoard | Command::Erase { .. } | Command::Tick | Command::Resume => {
-            Vec::new()
+            (None, None)
         }
-    }
+    };
+    let items = many.into_iter().flat_map(Transact::ids).map(|(item, id)| (item, &id.zone));
+    one.map(|zone| (Item::Whole, zone)).into_iter().chain(items)
 }
 
 /// Leases, claims and keys belong to somebody: the nameless caller of an open server cannot have them.
@@ -343,6 +347,11 @@ impl Failures {
     /// Keeps the value, or notes why there is none.
     pub(crate) fn keep<T>(&mut self, result: Result<T, Rejection>) -> Option<T> {
         result.map_err(|rejection| self.add(rejection)).ok()
+    }
+
+    /// Keeps the value, or notes which member there is none for.
+    pub(crate) fn keep_at<T>(&mut self, pointer: &'static str, result: Result<T, Rejection>) -> Option<T> {
+        result.map_err(|rejection| self.add_at(pointer, rejection)).ok()
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -45,25 +45,26 @@ pub enum NameRule {
 impl fmt::Display for InvalidName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = self.what;
+        let a = if what.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
         match self.rule {
-            NameRule::Empty => write!(f, "a {what} may not be empty"),
-            NameRule::TooLong { max, unit } => write!(f, "a {what} is at most {max} {unit} long"),
-            NameRule::TooManySegments { max } => write!(f, "a {what} has at most {max} segments"),
+            NameRule::Empty => write!(f, "{a} {what} may not be empty"),
+            NameRule::TooLong { max, unit } => write!(f, "{a} {what} is at most {max} {unit} long"),
+            NameRule::TooManySegments { max } => write!(f, "{a} {what} has at most {max} segments"),
             NameRule::EmptySegment => {
-                write!(f, "a {what} has no empty segment: no slash at the start, the end or twice in a row")
+                write!(f, "{a} {what} has no empty segment: no slash at the start, the end or twice in a row")
             }
-            NameRule::DotSegment => write!(f, "`.` and `..` are not allowed as a {what} or a segment of it"),
+            NameRule::DotSegment => write!(f, "`.` and `..` are not allowed as {a} {what} or a segment of it"),
             NameRule::Character(c) => write!(
                 f,
-                "a {what} is made of letters, marks and digits of any script and `. _ : @ = + , ~ -`; {} is none of them",
+                "{a} {what} is made of letters, marks and digits of any script and `. _ : @ = + , ~ -`; {} is none of them",
                 Shown(c)
             ),
-            NameRule::NotNfc => write!(f, "a {what} must be in Unicode normalization form NFC"),
+            NameRule::NotNfc => write!(f, "{a} {what} must be in Unicode normalization form NFC"),
             NameRule::AsciiOnly(c) => {
-                write!(f, "a {what} is made of ASCII letters, digits and `. _ -`; {} is none of them", Shown(c))
+                write!(f, "{a} {what} is made of ASCII letters, digits and `. _ -`; {} is none of them", Shown(c))
             }
             NameRule::FirstCharacter(c) => {
-                write!(f, "a {what} begins with an ASCII letter or digit, not with {}", Shown(c))
+                write!(f, "{a} {what} begins with an ASCII letter or digit, not with {}", Shown(c))
             }
         }?;
         match &self.suggestion {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
+use crate::board::Board;
 use crate::entry::{Entry, LeaseEnd};
 use crate::ids::{AgentName, EntryId, LeaseToken, Status, Version, ZoneName};
 
@@ -55,11 +56,27 @@ pub struct Current {
     pub entry: Arc<Entry>,
     pub owner: Option<AgentName>,
     pub held_by: Option<AgentName>,
-    pub remaining_ms: Option<u64>,
     /// The caller made this version.
     pub yours: bool,
     /// The value stands as the caller wanted it.
     pub same_value: bool,
+}
+
+impl Current {
+    /// The entry as `reader` sees it. Whether he may is judged before.
+    #[must_use]
+    pub fn of(board: &Board, id: &EntryId, reader: &AgentName) -> Option<Self> {
+        let entry = board.entry(id)?;
+        let lease = board.lease(id);
+        Some(Self {
+            id: id.clone(),
+            entry: Arc::clone(entry),
+            owner: board.owner(id, entry).cloned(),
+            held_by: lease.map(|lease| lease.holder.clone()),
+            yours: entry.updated.by == *reader,
+            same_value: false,
+        })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,45 +91,120 @@ pub enum Condition {
 pub enum Rejection {
     // Where
     BoardNotFound,
-    ZoneNotFound { zone: ZoneName },
+    ZoneNotFound {
+        zone: ZoneName,
+    },
     BoardExists,
     // Repeats
     IdempotencyMismatch,
-    AgentRequired { what: &'static str },
+    AgentRequired {
+        what: &'static str,
+    },
     // Rights
-    Forbidden { why: Forbidden },
-    ZoneRestricted { zone: ZoneName, owners: Vec<SmolStr> },
-    ArbiterOnly { zone: ZoneName },
+    Forbidden {
+        why: Forbidden,
+    },
+    ZoneRestricted {
+        zone: ZoneName,
+        owners: Vec<SmolStr>,
+    },
+    ArbiterOnly {
+        zone: ZoneName,
+    },
     // Existence
-    NotFound { id: EntryId },
-    NoteNotFound { note: SmolStr },
-    NoLease { id: EntryId },
+    NotFound {
+        id: EntryId,
+    },
+    NoteNotFound {
+        note: SmolStr,
+    },
+    NoLease {
+        id: EntryId,
+    },
     // Lease
-    LeaseHeld { held_by: AgentName, remaining_ms: u64, by_you: bool },
-    LeaseTokenRequired { remaining_ms: u64 },
-    LeaseLost { token: LeaseToken, reason: LeaseEnd, held_by: Option<AgentName> },
+    LeaseHeld {
+        held_by: AgentName,
+        remaining_ms: u64,
+        by_you: bool,
+    },
+    LeaseTokenRequired {
+        remaining_ms: u64,
+    },
+    LeaseLost {
+        token: LeaseToken,
+        reason: LeaseEnd,
+        held_by: Option<AgentName>,
+    },
     // Version
-    PreconditionRequired { id: EntryId },
-    LeafConditionRequired { path: String, version: Version, by: AgentName },
-    VersionConflict { condition: Condition, expected: Option<Version>, actual: Option<Version> },
+    PreconditionRequired {
+        id: EntryId,
+    },
+    LeafConditionRequired {
+        path: String,
+        version: Version,
+        by: AgentName,
+    },
+    VersionConflict {
+        condition: Condition,
+        expected: Option<Version>,
+        actual: Option<Version>,
+    },
     // Status
-    UnknownStatus { status: Status, known: Vec<Status> },
-    IllegalTransition { from: Option<Status>, to: Status, allowed: Vec<Status> },
-    Locked { status: Status, allowed: Vec<Status> },
+    UnknownStatus {
+        status: Status,
+        known: Vec<Status>,
+    },
+    IllegalTransition {
+        from: Option<Status>,
+        to: Status,
+        allowed: Vec<Status>,
+    },
+    Locked {
+        status: Status,
+        allowed: Vec<Status>,
+    },
     // Content
-    ReservedMember { member: SmolStr },
-    InvalidValue { what: &'static str },
-    WrongKind { path: String, what: &'static str },
-    PathNotFound { path: String },
-    TooComplex { what: &'static str, max: u64 },
+    ReservedMember {
+        member: SmolStr,
+    },
+    InvalidValue {
+        what: &'static str,
+    },
+    WrongKind {
+        path: String,
+        what: &'static str,
+    },
+    PathNotFound {
+        path: String,
+    },
+    TooComplex {
+        what: &'static str,
+        max: u64,
+    },
     NullGuarded,
-    UnknownSchemaVersion { given: u64, current: u64 },
-    DuplicateKey { id: EntryId },
-    ValueTooLarge { bytes: u64, max: u64 },
-    StateFull { bytes: u64, max: u64 },
-    LimitReached { limit: &'static str, max: u64 },
+    UnknownSchemaVersion {
+        given: u64,
+        current: u64,
+    },
+    DuplicateKey {
+        id: EntryId,
+    },
+    ValueTooLarge {
+        bytes: u64,
+        max: u64,
+    },
+    StateFull {
+        bytes: u64,
+        max: u64,
+    },
+    LimitReached {
+        limit: &'static str,
+        max: u64,
+    },
     /// The value with this hash stands in an entry now.
-    StillCurrent { id: EntryId },
+    StillCurrent {
+        id: EntryId,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

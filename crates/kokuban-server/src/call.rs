@@ -10,13 +10,15 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use http::HeaderMap;
+use http::header::{IF_MATCH, IF_NONE_MATCH};
 use kokuban_api::headers::{self, ReturnPreference};
 use kokuban_api::names::{read_key, read_segment};
-use kokuban_api::{ErrorCode, ErrorItem, Problem};
+use kokuban_api::problem::Next;
+use kokuban_api::{ErrorCode, ErrorItem, NextAction, Problem};
 use kokuban_core::board::Board;
 use kokuban_core::caller::{Actor, readable_zone};
-use kokuban_core::ids::{BoardName, EntryId, Position, Sha256, ZoneName};
 use kokuban_core::command::{Command, Repeat};
+use kokuban_core::ids::{BoardName, EntryId, Position, Sha256, ZoneName};
 use kokuban_core::json;
 use kokuban_engine::{Answer, BoardHandle, Published};
 use serde_json::Value;
@@ -27,6 +29,7 @@ use crate::app::AppState;
 use crate::auth::Caller;
 use crate::edge::{BodyNeed, RequestContext, read_body};
 use crate::error::{ApiError, ApiResult};
+use crate::streams::Place;
 
 /// Longest wait for a position that the journal knows and this server has not reached.
 const BEHIND_MS: u64 = 1_000;
@@ -56,7 +59,16 @@ impl FromRequest<AppState> for Call {
         let context = parts.extensions.get::<Arc<RequestContext>>().cloned();
         let context = context.ok_or_else(|| ApiError::new(ErrorCode::Internal, "the edge was not passed"))?;
         let (path, query) = (parts.uri.path().to_owned(), parts.uri.query().map(str::to_owned));
-        Ok(Self { app: app.clone(), caller, context, headers: parts.headers, method: parts.method, path, query, body: Mutex::new(body) })
+        Ok(Self {
+            app: app.clone(),
+            caller,
+            context,
+            headers: parts.headers,
+            method: parts.method,
+            path,
+            query,
+            body: Mutex::new(body),
+        })
     }
 }
 
@@ -70,6 +82,13 @@ impl Call {
     /// The raw segment at `index`; 0 is `v1`.
     fn segment(&self, index: usize) -> &str {
         self.path.trim_start_matches('/').split('/').nth(index).unwrap_or_default()
+    }
+
+    /// The kind of thing that the call is about: `entries`, `leases`, …
+    #[must_use]
+    pub fn resource(&self) -> &str {
+        let named = self.segment(3);
+        if named.is_empty() { "boards" } else { named }
     }
 
     /// The board in `/v1/boards/{board}…`.
@@ -127,6 +146,23 @@ impl Call {
         headers::return_preference(&self.headers)
     }
 
+    /// Refuses conditions of headers where the call has nothing that they could be judged against: passed over in
+    /// silence, they would be believed to have held.
+    ///
+    /// # Errors
+    /// `invalid_value`.
+    pub fn takes_no_conditions(&self) -> ApiResult<()> {
+        let Some(name) = [IF_MATCH, IF_NONE_MATCH].into_iter().find(|name| self.headers.contains_key(name)) else {
+            return Ok(());
+        };
+        let instead = match self.resource() {
+            "transactions" => "name the versions in `checks` and `writes`",
+            "boards" => "a board is created once, and left as it is by every repeat",
+            _ => "only reads and writes of an entry take conditions",
+        };
+        Err(ApiError::new(ErrorCode::InvalidValue, format!("this call takes no header {name}: {instead}")))
+    }
+
     /// The body as strict JSON; an absent one is `None` where the call may come without.
     ///
     /// # Errors
@@ -137,7 +173,9 @@ impl Call {
         if bytes.is_empty() && need == BodyNeed::Optional {
             return Ok(None);
         }
-        json::parse(&bytes, &json::Bounds::body()).map(Some).map_err(|error| kokuban_api::from_core::json_problem(&error).into())
+        json::parse(&bytes, &json::Bounds::body())
+            .map(Some)
+            .map_err(|error| kokuban_api::from_core::json_problem(&error).into())
     }
 
     /// The Idempotency-Key with the hash of everything this request asks: method, path, query, conditions, body.
@@ -154,7 +192,7 @@ impl Call {
         part(self.method.as_str().as_bytes());
         part(self.path.as_bytes());
         part(self.query.as_deref().unwrap_or_default().as_bytes());
-        for name in [http::header::IF_MATCH, http::header::IF_NONE_MATCH] {
+        for name in [IF_MATCH, IF_NONE_MATCH] {
             part(name.as_str().as_bytes());
             self.headers.get_all(name).iter().for_each(|line| part(line.as_bytes()));
         }
@@ -180,7 +218,12 @@ impl Call {
     /// # Errors
     /// 404 `board_not_found`, where the credential does not reach the board.
     pub fn reach(&self, name: &BoardName) -> ApiResult<()> {
-        if self.caller.may_see(name) { Ok(()) } else { Err(board_not_found(name)) }
+        if self.caller.may_see(name) {
+            return Ok(());
+        }
+        // Said of every such name, whether there is a board or not. To create one is no way out.
+        let detail = format!("the token of `{}` opens no board of this name", self.caller.agent);
+        Err(Problem::new(ErrorCode::BoardNotFound, detail).with_next(Next::action(NextAction::Stop)).into())
     }
 
     /// The newest state, at least as new as `min_position` asks.
@@ -213,6 +256,17 @@ impl Call {
         Err(Problem::new(ErrorCode::Behind, detail).with_retry_after_ms(BEHIND_MS).into())
     }
 
+    /// A place among the waiting reads of the caller, to be kept while it waits.
+    ///
+    /// # Errors
+    /// 429 `rate_limited`.
+    pub(crate) fn wait_in_line(&self) -> ApiResult<Place> {
+        let max = self.app.config.limits.streams_per_caller_max;
+        let place = self.app.streams.enter(&self.caller.agent, max, &self.app.metrics.waiting_reads)?;
+        self.context.waits();
+        Ok(place)
+    }
+
     /// Checks that the caller may read the zone of `board`.
     ///
     /// # Errors
@@ -220,6 +274,16 @@ impl Call {
     pub fn may_read(&self, board: &Board, zone: &ZoneName) -> ApiResult<()> {
         let found = readable_zone(board, &self.actor(), zone);
         found.map(|_| ()).map_err(|rejection| self.refuse(board, rejection, None))
+    }
+
+    /// Where the board stands after an answer. A dry run has moved nothing, and the life of a board that it would
+    /// have created will never be.
+    pub(crate) async fn head(&self, name: &BoardName, answer: &Answer, dry_run: bool) -> Option<Position> {
+        if !dry_run {
+            return answer.position;
+        }
+        let handle = self.app.engine.board(name).await.ok().flatten()?;
+        handle.published().board.position()
     }
 
     /// Asks the board to do something.
@@ -250,7 +314,10 @@ impl Call {
                 if let (Some(id), Some(version)) = (&about, version) {
                     self.tell_changes(name, id, version, error.problem_mut()).await;
                 }
-                self.app.refusals.note(name, self, about.as_ref(), version, error.problem());
+                // Of boards that are not there nobody could ask, and their names would push out those that are.
+                if !error.problem().is(ErrorCode::BoardNotFound) {
+                    self.app.refusals.note(name, self, about.as_ref(), version, error.problem());
+                }
                 Err(error)
             }
         }
@@ -305,8 +372,11 @@ pub fn problem_of_all(items: Vec<ErrorItem>) -> ApiError {
 #[must_use]
 pub fn board_not_found(name: &BoardName) -> ApiError {
     let refusal = kokuban_core::rejection::Refusal::of(kokuban_core::rejection::Rejection::BoardNotFound);
-    kokuban_api::from_core::problem(&refusal, &kokuban_api::from_core::Place { board: name, position: None, call: None })
-        .into()
+    kokuban_api::from_core::problem(
+        &refusal,
+        &kokuban_api::from_core::Place { board: name, position: None, call: None },
+    )
+    .into()
 }
 
 /// A position that cannot be served, with those that can.

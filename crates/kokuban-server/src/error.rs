@@ -9,6 +9,7 @@ use std::fmt;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use kokuban_api::problem::{ErrorCode, Problem};
+use kokuban_core::ids::Position;
 
 /// A refusal on its way out.
 #[derive(Debug, Clone)]
@@ -38,6 +39,15 @@ impl ApiError {
     #[must_use]
     pub fn into_problem(self) -> Problem {
         self.problem
+    }
+
+    /// With the header that names where the board stands, if it is known.
+    #[must_use]
+    pub(crate) fn at(self, position: Option<Position>) -> Self {
+        match position.and_then(|position| position.to_string().parse().ok()) {
+            Some(value) => self.with_header(kokuban_api::headers::POSITION, value),
+            None => self,
+        }
     }
 
     /// A header of the answer, such as Kokuban-Position.

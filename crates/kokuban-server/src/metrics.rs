@@ -39,6 +39,8 @@ pub struct Metrics {
     pub append_failures: Counter,
     /// Open event streams.
     pub streams: Gauge,
+    /// Reads that wait for a change.
+    pub waiting_reads: Gauge,
     pub boards_loaded: Gauge,
     pub boards_quarantined: Gauge,
     pub leases: Gauge,
@@ -129,6 +131,7 @@ impl Metrics {
             append_seconds: Histogram::new(exponential_buckets(0.0001, 2.0, 16)),
             append_failures: Counter::default(),
             streams: Gauge::default(),
+            waiting_reads: Gauge::default(),
             boards_loaded: Gauge::default(),
             boards_quarantined: Gauge::default(),
             leases: Gauge::default(),
@@ -154,6 +157,7 @@ impl Metrics {
         r.register_with_unit("journal_append", "Append with its sync", seconds(), self.append_seconds.clone());
         r.register("journal_append_failures", "Appends that failed", self.append_failures.clone());
         r.register("streams", "Open event streams", self.streams.clone());
+        r.register("waiting_reads", "Reads that wait for a change", self.waiting_reads.clone());
         r.register("boards_loaded", "Boards in memory", self.boards_loaded.clone());
         r.register("boards_quarantined", "Boards set aside for damage", self.boards_quarantined.clone());
         r.register("leases", "Live leases of loaded boards", self.leases.clone());

@@ -4,14 +4,13 @@
 //! Not known here: rules; their refusals are put into words by `kokuban_api::from_core`.
 
 use kokuban_api::from_core::{self, Place};
-use kokuban_api::headers;
 use kokuban_api::problem::SideEffects;
 use kokuban_api::{ErrorCode, Problem};
 use kokuban_core::board::Board;
 use kokuban_core::event::Event;
 use kokuban_core::ids::{BoardName, EntryId, Position, Revision, Version};
 use kokuban_core::path;
-use kokuban_core::rejection::{Refusal, Rejection};
+use kokuban_core::rejection::{Current, Refusal, Rejection};
 use kokuban_engine::{Error, PastError};
 
 use crate::call::Call;
@@ -38,12 +37,10 @@ impl Call {
                 "the disk is full: nothing was written; reads go on, and writes as soon as there is room",
             )
             .with_retry_after_ms(10 * RETRY_MS),
-            Error::Unavailable => {
-                Problem::new(ErrorCode::Unavailable, "the storage failed; nothing was written").with_retry_after_ms(RETRY_MS)
-            }
-            Error::Closing => {
-                Problem::new(ErrorCode::Unavailable, "the server is stopping; nothing was written").with_retry_after_ms(RETRY_MS)
-            }
+            Error::Unavailable => Problem::new(ErrorCode::Unavailable, "the storage failed; nothing was written")
+                .with_retry_after_ms(RETRY_MS),
+            Error::Closing => Problem::new(ErrorCode::Unavailable, "the server is stopping; nothing was written")
+                .with_retry_after_ms(RETRY_MS),
             Error::OutcomeUnknown => Problem::new(
                 ErrorCode::OutcomeUnknown,
                 "it is not known whether this was recorded; repeat it with the same Idempotency-Key",
@@ -67,6 +64,13 @@ impl Call {
         self.refused(board.name(), board.position(), &Refusal::of(rejection), about)
     }
 
+    /// What a read of an entry that is there is refused with, and the entry.
+    pub(crate) fn refuse_reading(&self, board: &Board, rejection: Rejection, id: &EntryId) -> ApiError {
+        let mut refusal = Refusal::of(rejection);
+        refusal.current = Current::of(board, id, &self.caller.agent).map(Box::new);
+        self.refused(board.name(), board.position(), &refusal, Some(id))
+    }
+
     fn refused(
         &self,
         board: &BoardName,
@@ -75,11 +79,7 @@ impl Call {
         about: Option<&EntryId>,
     ) -> ApiError {
         let call = about.map(|id| (self.method.as_str(), id));
-        let error = ApiError::from(from_core::problem(refusal, &Place { board, position, call }));
-        match position.and_then(|position| position.to_string().parse().ok()) {
-            Some(value) => error.with_header(headers::POSITION, value),
-            None => error,
-        }
+        ApiError::from(from_core::problem(refusal, &Place { board, position, call })).at(position)
     }
 
     pub(crate) fn past_problem(&self, error: &PastError) -> ApiError {

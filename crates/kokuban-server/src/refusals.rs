@@ -35,11 +35,18 @@ struct Refused {
 
 impl Refusals {
     /// Remembers that `call` was refused with `problem`.
-    pub fn note(&self, board: &BoardName, call: &Call, id: Option<&EntryId>, version: Option<Version>, problem: &Problem) {
+    pub fn note(
+        &self,
+        board: &BoardName,
+        call: &Call,
+        id: Option<&EntryId>,
+        version: Option<Version>,
+        problem: &Problem,
+    ) {
         let refusal = Refusal {
             at: call.app.engine.clock().wall(),
             by: call.caller.agent.clone(),
-            call: call.method.as_str().to_owned().into(),
+            call: format!("{} {}", call.method, call.resource()).into(),
             zone: id.map(|id| id.zone.clone()),
             key: id.map(|id| id.key.clone()),
             status: problem.status,

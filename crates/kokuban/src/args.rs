@@ -22,7 +22,7 @@ pub(crate) struct Cli {
 }
 
 /// Which server, which board, who calls and how the answer is shown.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options of the client commands")]
 pub(crate) struct ClientArgs {
     /// Address of the server [default: http://127.0.0.1:7411].

@@ -9,6 +9,7 @@ use std::time::Duration;
 use kokuban_client::{Board, Client, RetryPolicy};
 
 use crate::args::ClientArgs;
+use crate::commands::write::quoted;
 use crate::failure::Failure;
 
 const DEFAULT_URL: &str = "http://127.0.0.1:7411";
@@ -20,9 +21,29 @@ const AT_THE_PROMPT: RetryPolicy = RetryPolicy {
     cap: Duration::from_secs(2),
 };
 
+/// The address that `args` name.
+pub(crate) fn url(args: &ClientArgs) -> &str {
+    args.url.as_deref().unwrap_or(DEFAULT_URL)
+}
+
+/// The flags of `args` that a repeated command needs, each with a space before it. What the environment says is
+/// there the next time too; the credential is not shown.
+pub(crate) fn flags(args: &ClientArgs) -> String {
+    [
+        ("--url", "KOKUBAN_URL", &args.url),
+        ("--board", "KOKUBAN_BOARD", &args.board),
+        ("--agent", "KOKUBAN_AGENT", &args.agent),
+    ]
+    .into_iter()
+    .filter_map(|(flag, variable, value)| Some((flag, variable, value.as_deref()?)))
+    .filter(|(_, variable, value)| env::var(variable).as_deref() != Ok(*value))
+    .map(|(flag, _, value)| format!(" {flag} {}", quoted(value)))
+    .collect()
+}
+
 /// The client that `args` describe.
 pub(crate) fn client(args: &ClientArgs) -> Result<Client, Failure> {
-    let mut builder = Client::builder(args.url.as_deref().unwrap_or(DEFAULT_URL)).retry(AT_THE_PROMPT);
+    let mut builder = Client::builder(url(args)).retry(AT_THE_PROMPT);
     match (&args.agent, &args.token) {
         (Some(agent), _) => builder = builder.agent(agent),
         (None, None) => builder = builder.agent(default_agent()),

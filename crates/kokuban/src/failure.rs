@@ -11,6 +11,8 @@ use std::process::ExitCode;
 use kokuban_api::problem::Current;
 use kokuban_api::{NextAction, Problem};
 
+use crate::args::ClientArgs;
+use crate::caller;
 use crate::commands::show;
 use crate::output::{clip, is_closed_pipe, safe};
 
@@ -21,6 +23,11 @@ pub(crate) enum Failure {
     Call {
         error: kokuban_client::Error,
         redo: Option<Redo>,
+    },
+    /// Nothing answers at the address that was asked.
+    Unreachable {
+        url: String,
+        error: kokuban_client::Error,
     },
     /// What was typed cannot be done.
     Usage(String),
@@ -61,10 +68,23 @@ impl Failure {
         matches!(self, Self::Other(error) if error.downcast_ref().is_some_and(is_closed_pipe))
     }
 
+    /// The same with what only the caller knows: whom he asked, and as whom.
+    pub(crate) fn asked_by(self, client: &ClientArgs) -> Self {
+        match self {
+            Self::Call { error, .. } if error.is_unreachable() && error.problem().is_none() => {
+                Self::Unreachable { url: caller::url(client).to_owned(), error }
+            }
+            Self::Call { error, redo: Some(Redo(command)) } => {
+                Self::Call { error, redo: Some(Redo(command + &caller::flags(client))) }
+            }
+            other => other,
+        }
+    }
+
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
-            Self::Call { error, .. } => code_of(error),
+            Self::Call { error, .. } | Self::Unreachable { error, .. } => code_of(error),
             Self::Other(error) => error.downcast_ref().map_or(1, code_of),
         }
     }
@@ -91,11 +111,12 @@ impl fmt::Display for Failure {
             Self::Other(error) => write!(f, "{error:#}"),
             Self::Call { error, redo } => match error.problem() {
                 Some(problem) => write_problem(f, problem, redo.as_ref()),
-                None if error.is_unreachable() => {
-                    write!(f, "{}\nIs a server running there? `kokuban dev` starts one.", causes(error))
-                }
                 None => write!(f, "{}", causes(error)),
             },
+            Self::Unreachable { url, error } => {
+                let (url, why) = (safe(url), causes(error));
+                write!(f, "{url}: {why}\nIs a server running there? `kokuban dev` starts one; --url names another.")
+            }
         }
     }
 }
@@ -239,6 +260,24 @@ mod tests {
         {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
+    }
+
+    #[test]
+    fn a_server_that_does_not_answer_is_named() {
+        let client = ClientArgs { url: Some("http://127.0.0.1:1".into()), ..ClientArgs::default() };
+        let failure = Failure::from(Error::Timeout(std::time::Duration::from_secs(1))).asked_by(&client);
+        assert_eq!(failure.code(), 5);
+        assert!(failure.to_string().starts_with("http://127.0.0.1:1: "), "{failure}");
+    }
+
+    #[test]
+    fn the_next_command_is_for_the_same_board_and_caller() {
+        let current = Current { version: Version(7), ..Current::default() };
+        let problem = Problem::new(ErrorCode::VersionConflict, "the entry is at version 7").with_current(current);
+        let redo = Some(Redo("kokuban delete z/k --version {version}".into()));
+        let client = ClientArgs { agent: Some("rv".into()), board: Some("意向".into()), ..ClientArgs::default() };
+        let text = Failure::Call { error: Error::Problem(problem), redo }.asked_by(&client).to_string();
+        assert!(text.ends_with("kokuban delete z/k --version 7 --board '意向' --agent rv"), "{text}");
     }
 
     #[test]

@@ -69,11 +69,14 @@ fn run(cli: Cli) -> Outcome {
 async fn client_command(command: Command, client: &args::ClientArgs) -> Outcome {
     let out = Output::new(client.output);
     match command {
-        Command::Demo(args) => return demo::run(&args, client).await,
-        Command::DemoAgent(args) => return demo::agent(&args, client).await,
-        Command::Board(args) => return commands::board::run(args, client, out).await,
-        _ => {}
+        Command::Demo(args) => demo::run(&args, client).await,
+        Command::DemoAgent(args) => demo::agent(&args, client).await,
+        Command::Board(args) => commands::board::run(args, client, out).await.map_err(|f| f.asked_by(client)),
+        other => board_command(other, client, out).await.map_err(|f| f.asked_by(client)),
     }
+}
+
+async fn board_command(command: Command, client: &args::ClientArgs, out: Output) -> Outcome {
     let board = caller::board(client)?;
     match command {
         Command::Get(args) => commands::get::run(&args, &board, out).await,

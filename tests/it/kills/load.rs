@@ -115,9 +115,7 @@ impl<'a> Load<'a> {
             if !self.goes_on() {
                 return;
             }
-            let write = |key: &str| {
-                json!({"method": "put", "zone": "working", "key": key, "value": version, "version": version})
-            };
+            let write = |key: &str| json!({"method": "put", "zone": "working", "key": key, "value": version, "version": version});
             let body = json!({"writes": [write("pair/a"), write("pair/b")]});
             let path = self.board.at("transactions");
             let asked = || caller.ask("POST", &path).key(&format!("pair:{version}")).json(&body);

@@ -176,7 +176,10 @@ fn a_retry_after_a_lost_answer_is_recognised() {
     without(&through, trace).expect_err("the answer is lost");
     let refused = without(&ra, trace).expect("an answer").refused(412, "version_conflict");
     let current = &refused["current"];
-    assert_eq!((&current["yours"], &current["same_value"], &current["version"]), (&json!(true), &json!(true), &json!(3)));
+    assert_eq!(
+        (&current["yours"], &current["same_value"], &current["version"]),
+        (&json!(true), &json!(true), &json!(3))
+    );
     assert!(current["request_id"].is_string() && current["updated_by"] == "ra");
     assert_eq!(ra.get(&path).expect(200).json()["version"], 3);
 }

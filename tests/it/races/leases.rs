@@ -104,9 +104,7 @@ fn a_transaction_with_an_expired_lease_changes_nothing() {
     }
     let all_granted = Instant::now();
     // Around the end of the leases, and behind it.
-    let write = |i: usize| {
-        json!({"method": "put", "zone": "working", "key": format!("k{i}"), "value": 1, "version": 1, "lease_token": tokens[i]})
-    };
+    let write = |i: usize| json!({"method": "put", "zone": "working", "key": format!("k{i}"), "value": 1, "version": 1, "lease_token": tokens[i]});
     let mut refused = 0;
     for i in 0..N / 2 {
         if i == N / 4 {

@@ -35,7 +35,7 @@ fn extent(name: &str, rest: &str, after: &str) -> usize {
         "uuid" => 36,
         "ms" => rest.bytes().take_while(u8::is_ascii_digit).count(),
         "hash" => rest.bytes().take_while(u8::is_ascii_hexdigit).count(),
-        _ => rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"-_.~%=:+".contains(byte)).count(),
+        _ => rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"-_.~%=:+/,@".contains(byte)).count(),
     }
 }
 

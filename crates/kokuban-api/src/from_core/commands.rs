@@ -34,7 +34,12 @@ pub fn put(board: &BoardName, id: EntryId, put: bodies::Put, conditions: &Precon
 ///
 /// # Errors
 /// An operation that this server does not do yet, or a value that is too complex.
-pub fn patch(board: &BoardName, id: EntryId, patch: bodies::Patch, conditions: &Preconditions) -> Result<Write, Problem> {
+pub fn patch(
+    board: &BoardName,
+    id: EntryId,
+    patch: bodies::Patch,
+    conditions: &Preconditions,
+) -> Result<Write, Problem> {
     let mut operations = Vec::with_capacity(patch.operations.len());
     let mut errors = Vec::new();
     for operation in patch.operations {
@@ -60,7 +65,9 @@ fn operation(operation: bodies::Operation) -> Result<kokuban_core::command::Oper
         (Op::Unset, _) => kokuban_core::command::Op::Unset,
         (other, _) => {
             let detail = format!("this server does `set` and `unset`, and not `{}` yet", other.as_str());
-            let item = ErrorItem::at(ErrorCode::InvalidValue, format!("{pointer}/op"), detail);
+            // In the short form the member itself names the operation.
+            let named = if pointer.starts_with("/operations/") { "/op" } else { "" };
+            let item = ErrorItem::at(ErrorCode::InvalidValue, format!("{pointer}{named}"), detail);
             return Err(Box::new(item.with_allowed(["set", "unset"])));
         }
     };
@@ -98,7 +105,8 @@ fn write(
 ) -> Result<Write, Problem> {
     let href = names::entry_href(board, &id);
     // The address of an entry is the edge's word for it; the core knows none.
-    let echoed = terms.echoed.into_iter().filter(|(name, value)| !(name == "href" && *value == Value::String(href.clone())));
+    let echoed =
+        terms.echoed.into_iter().filter(|(name, value)| !(name == "href" && *value == Value::String(href.clone())));
     Ok(Write {
         change,
         conditions: Conditions { version: terms.version, ..conditions(preconditions) },
@@ -191,11 +199,8 @@ fn transact_item(
             lease: LeaseUse { token: delete.lease_token, ttl_ms: None },
             reason: delete.reason.map(SmolStr::from),
         })),
-        bodies::WriteItem::Lease(lease) => Ok(TransactItem::Lease(Acquire {
-            id: item.id,
-            ttl_ms: lease.ttl_ms,
-            takeover: lease.takeover,
-        })),
+        bodies::WriteItem::Lease(lease) => {
+            Ok(TransactItem::Lease(Acquire { id: item.id, ttl_ms: lease.ttl_ms, takeover: lease.takeover }))
+        }
     }
 }
-

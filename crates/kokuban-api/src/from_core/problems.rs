@@ -6,7 +6,8 @@
 
 use kokuban_core::blueprint::Flaw;
 use kokuban_core::ids::{BoardName, EntryId, Position, Version};
-use kokuban_core::json;
+use kokuban_core::json::{self, Json};
+use kokuban_core::path::Path;
 use kokuban_core::rejection::{Current, Failure, Item, Refusal, Rejection};
 use serde_json::json;
 
@@ -38,7 +39,8 @@ pub fn problem(refusal: &Refusal, place: &Place<'_>) -> Problem {
         // The body was read; it is what a patch would make of the value that goes too far.
         problem = problem.with_status(422);
     }
-    problem.errors = refusal.failures.iter().map(error_item).collect();
+    let current = refusal.current.as_deref();
+    problem.errors = refusal.failures.iter().map(|failure| error_item(failure, current)).collect();
     add_facts(&mut problem, first);
     if let Some(current) = &refusal.current {
         problem.current = Some(Box::new(shown(current, place.position)));
@@ -48,7 +50,7 @@ pub fn problem(refusal: &Refusal, place: &Place<'_>) -> Problem {
     problem
 }
 
-fn error_item(failure: &Failure) -> ErrorItem {
+fn error_item(failure: &Failure, current: Option<&Current>) -> ErrorItem {
     let rejection = &failure.rejection;
     let below = match failure.item {
         Item::Whole => String::new(),
@@ -62,10 +64,25 @@ fn error_item(failure: &Failure) -> ErrorItem {
     if let Some((name, max)) = words::limit(rejection) {
         item = item.with_limit(name, max);
     }
-    if let Rejection::LeafConditionRequired { version, by, .. } = rejection {
-        item.leaf = Some(Box::new(Leaf { value: None, value_omitted: None, version: *version, by: by.clone() }));
+    if let Rejection::LeafConditionRequired { path, version, by } = rejection {
+        let value = current.and_then(|current| leaf_value(current, path));
+        let (value, omitted) = split_shown(value);
+        item.leaf = Some(Box::new(Leaf { value, value_omitted: omitted, version: *version, by: by.clone() }));
     }
     item
+}
+
+fn leaf_value(current: &Current, path: &str) -> Option<Json> {
+    let value = current.entry.value.json.as_ref()?.to_value();
+    Path::parse(path).ok()?.get(&value).map(Json::from_value)
+}
+
+/// A value as far as a problem shows it, and whether it was left out.
+fn split_shown(value: Option<Json>) -> (Option<Json>, Option<bool>) {
+    match value {
+        Some(value) if value.len() > SHOWN_VALUE_BYTES_MAX => (None, Some(true)),
+        value => (value, None),
+    }
 }
 
 fn add_facts(problem: &mut Problem, first: &Rejection) {
@@ -114,36 +131,44 @@ fn next(first: &Rejection, current: Option<&Current>, place: &Place<'_>, about: 
     let board = place.board;
     let read = |id: &EntryId| Next::call(NextAction::Reread, "GET", names::entry_href(board, id));
     let comment = |id: &EntryId, text: &str| {
-        Next::call(NextAction::Comment, "POST", names::href(board, Resource::Notes, id)).with_body(json!({"text": text}))
+        Next::call(NextAction::Comment, "POST", names::href(board, Resource::Notes, id))
+            .with_body(json!({"text": text}))
     };
     let code = words::code(first);
     let plain = || Next::action(code.default_action());
     match (first, about) {
+        (Rejection::ZoneNotFound { .. }, _) if place.position.is_none() => plain(),
         (Rejection::BoardNotFound, _) => Next::call(NextAction::FixRequest, "PUT", names::board_href(board))
             .with_body(json!({"blueprint": "default"})),
         (Rejection::ZoneNotFound { .. }, _) => {
             Next::call(NextAction::FixRequest, "GET", format!("{}/blueprint", names::board_href(board)))
         }
         (Rejection::BoardExists, _) => Next::call(NextAction::Reread, "GET", names::board_href(board)),
-        (Rejection::NotFound { id }, _) => {
-            Next::call(NextAction::FixRequest, "GET", names::zone_href(board, &id.zone))
-        }
+        (Rejection::NotFound { id }, _) => Next::call(NextAction::FixRequest, "GET", names::zone_href(board, &id.zone)),
         (Rejection::ZoneRestricted { .. } | Rejection::ArbiterOnly { .. } | Rejection::Locked { .. }, Some(id))
             if current.is_some() =>
         {
             comment(id, "what you would change, and why")
         }
+        // There is nothing yet that a note could stand on.
+        (Rejection::ZoneRestricted { .. } | Rejection::ArbiterOnly { .. }, _) => Next::action(NextAction::Escalate),
         (Rejection::VersionConflict { .. }, Some(id)) if current.is_none() => {
-            let mut next = read(id);
-            next.action = NextAction::FixRequest;
-            next
+            Next::call(NextAction::FixRequest, "GET", names::zone_href(board, &id.zone))
         }
         (
             Rejection::VersionConflict { .. }
             | Rejection::LeaseLost { .. }
+            | Rejection::PathNotFound { .. }
             | Rejection::LeafConditionRequired { .. },
             Some(id),
         ) => read(id),
+        (Rejection::NoteNotFound { .. }, Some(id)) => {
+            Next::call(NextAction::FixRequest, "GET", names::href(board, Resource::Notes, id))
+        }
+        (Rejection::NoLease { id }, _) => {
+            Next::call(NextAction::FixRequest, "POST", names::href(board, Resource::Leases, id))
+        }
+        (Rejection::StateFull { .. }, _) => Next::call(NextAction::FixRequest, "GET", names::board_href(board)),
         (Rejection::IllegalTransition { allowed, .. }, Some(id)) if allowed.is_empty() && current.is_some() => {
             comment(id, "which status it should have, and why")
         }
@@ -152,8 +177,7 @@ fn next(first: &Rejection, current: Option<&Current>, place: &Place<'_>, about: 
         }
         (Rejection::PreconditionRequired { id }, _) => {
             let version = current.map_or(Version::ZERO, |current| current.entry.version);
-            Next::call(NextAction::FixRequest, "PUT", names::entry_href(board, id))
-                .with_body(json!({"version": version}))
+            with_version(place.call.map(|(method, _)| method), &names::entry_href(board, id), version)
         }
         (Rejection::LeaseHeld { by_you: true, .. }, Some(id)) => {
             Next::call(NextAction::FixRequest, "POST", names::href(board, Resource::Leases, id))
@@ -163,6 +187,18 @@ fn next(first: &Rejection, current: Option<&Current>, place: &Place<'_>, about: 
             Next::call(NextAction::Wait, "GET", names::href(board, Resource::Leases, id))
         }
         _ => plain(),
+    }
+}
+
+/// The same call again, with the version that the caller has not named.
+fn with_version(method: Option<&str>, href: &str, version: Version) -> Next {
+    let again = |method| Next::call(NextAction::FixRequest, method, href);
+    match method {
+        Some("PUT") => again("PUT").with_body(json!({"version": version})),
+        Some("PATCH") => again("PATCH").with_body(json!({"version": version})),
+        Some("DELETE") => Next::call(NextAction::FixRequest, "DELETE", format!("{href}?version={version}")),
+        // An item of a transaction.
+        _ => Next::action(NextAction::FixRequest),
     }
 }
 

@@ -128,7 +128,7 @@ pub fn receipt(
         operations: receipt.operations.iter().map(operation).collect(),
         value,
         warnings: receipt.warnings.iter().map(warning).collect(),
-        lease: receipt.lease.as_ref().map(|grant| lease(grant, now)),
+        lease: receipt.lease.as_ref().map(|grant| lease(grant, now)).map(|l| if dry_run { l.tried() } else { l }),
         completeness: None,
         dry_run,
     }
@@ -164,17 +164,19 @@ pub fn lease(grant: &Grant, now: BoardTime) -> Lease {
         lease_token: (grant.kind == LeaseKind::Lease).then_some(grant.token),
         ttl_ms: grant.ttl_ms,
         remaining_ms: now.ms_until(grant.deadline),
+        dry_run: false,
     }
 }
 
 /// A claimed entry with its lease.
 #[must_use]
-pub fn claimed(id: &EntryId, entry: &core::Entry, grant: &Grant, notes: u64, now: BoardTime) -> Claimed {
+pub fn claimed(id: &EntryId, entry: &core::Entry, grant: &Grant, notes: u64, now: BoardTime, dry_run: bool) -> Claimed {
     let mut shown = brief(id, entry, View::Brief);
     shown.owner = Some(grant.holder.clone());
     shown.held_by = Some(grant.holder.clone());
     shown.notes = notes;
-    Claimed { entry: shown, lease: lease(grant, now) }
+    let lease = lease(grant, now);
+    Claimed { entry: shown, lease: if dry_run { lease.tried() } else { lease }, dry_run }
 }
 
 #[must_use]
@@ -192,25 +194,26 @@ pub fn note(note: &core::Note) -> Note {
 #[must_use]
 pub fn warning(warning: &reply::Warning) -> Warning {
     match warning {
-        reply::Warning::BoardCreated { blueprint } => {
-            Warning::new("board_created", format!("the board did not exist; it was created with blueprint `{blueprint}`"))
-        }
+        reply::Warning::BoardCreated { blueprint } => Warning::new(
+            "board_created",
+            format!("the board did not exist; it was created with blueprint `{blueprint}`"),
+        ),
         reply::Warning::ValueLarge { bytes } => Warning::new(
             "value_large",
             format!("the value has {bytes} bytes; values over 32 KiB make prompts slow and dear"),
         ),
         reply::Warning::SecondProducer { first } => Warning::new(
             "second_producer",
-            format!("{first} created this entry and you wrote it too; an entry with two authors wants a slot or a key for each"),
+            format!(
+                "{first} created this entry and you wrote it too; an entry with two authors wants a slot or a key for each"
+            ),
         ),
-        reply::Warning::NotEnforced { members } => Warning::new(
-            "not_enforced",
-            format!("stored, but not enforced by this server yet: {}", members.join(", ")),
-        ),
-        reply::Warning::Ignored { members } => Warning::new(
-            "ignored",
-            format!("the board exists already; ignored: {}", members.join(", ")),
-        ),
+        reply::Warning::NotEnforced { members } => {
+            Warning::new("not_enforced", format!("stored, but not enforced by this server yet: {}", members.join(", ")))
+        }
+        reply::Warning::Ignored { members } => {
+            Warning::new("ignored", format!("the board exists already; ignored: {}", members.join(", ")))
+        }
         reply::Warning::StateLarge { bytes } => {
             Warning::new("state_large", format!("the prompt-visible state has {bytes} bytes"))
         }

@@ -55,7 +55,7 @@ pub(super) fn detail(rejection: &Rejection) -> String {
         }
         Rejection::Forbidden { why } => forbidden(*why).to_owned(),
         Rejection::ZoneRestricted { zone, owners } => {
-            format!("zone `{zone}` is written by its owners ({}); leave a note on the entry instead", list(owners))
+            format!("zone `{zone}` is written by its owners ({}); others may leave notes on its entries", list(owners))
         }
         Rejection::ArbiterOnly { zone } => format!("zone `{zone}` is written by arbiters only"),
         Rejection::NotFound { id } => format!("there is no entry `{id}`"),
@@ -80,6 +80,9 @@ pub(super) fn detail(rejection: &Rejection) -> String {
         Rejection::PreconditionRequired { id } => {
             format!("`{id}` exists: name the `version` you read, or send If-Match")
         }
+        Rejection::LeafConditionRequired { path, version, by } if path.is_empty() => format!(
+            "the value was last written by {by} at version {version}: name the entry's `version` or `unchanged_since`"
+        ),
         Rejection::LeafConditionRequired { path, version, by } => format!(
             "`{path}` was last written by {by} at version {version}: name the entry's `version` or `unchanged_since`"
         ),
@@ -112,6 +115,7 @@ pub(super) fn detail(rejection: &Rejection) -> String {
         Rejection::StillCurrent { id } => {
             format!("the value stands in `{id}` now: overwrite or delete it first, then erase it from the history")
         }
+        Rejection::WrongKind { path, what } if path.is_empty() => format!("at the whole value: {what}"),
         Rejection::WrongKind { path, what } => format!("at `{path}`: {what}"),
         Rejection::PathNotFound { path } => format!("`{path}` names no item that is there"),
         Rejection::TooComplex { what, max } => format!("{what} would be too complex; it may be {max} levels deep"),
@@ -124,9 +128,25 @@ pub(super) fn detail(rejection: &Rejection) -> String {
             "the value has {bytes} bytes, at most {max} fit in an entry; keep the bulk elsewhere and store where it is, its sha256 and a summary"
         ),
         Rejection::StateFull { bytes, max } => {
-            format!("the prompt-visible state would have {bytes} bytes, at most {max} are allowed; shorten or delete the largest entries")
+            format!(
+                "the prompt-visible state would have {bytes} bytes, at most {max} are allowed; shorten or delete the largest entries"
+            )
         }
-        Rejection::LimitReached { limit, max } => format!("`{limit}` is {max}"),
+        Rejection::LimitReached { limit, max } => limit_reached(limit, *max),
+    }
+}
+
+/// A limit by its name in `GET /v1`, and what makes room where it is not plain.
+fn limit_reached(limit: &str, max: u64) -> String {
+    match limit {
+        "entries_max" => format!(
+            "the board has all the {max} entries that it may have (`{limit}`); one that was deleted counts for an hour more"
+        ),
+        "board_bytes_max" => {
+            format!("the values of the board would exceed {max} bytes (`{limit}`); shorten or delete some")
+        }
+        "notes_per_entry_max" => format!("the entry has {max} open notes, the most it may (`{limit}`); close some"),
+        _ => format!("at most {max} are allowed (`{limit}`)"),
     }
 }
 
@@ -137,7 +157,9 @@ fn forbidden(why: Forbidden) -> &'static str {
         }
         Forbidden::Observer => "observers read and do not write",
         Forbidden::AdminOnly => "this is for admins",
-        Forbidden::NotYourNote => "a note is closed by its author, the owner of the entry, an owner of the zone or an arbiter",
+        Forbidden::NotYourNote => {
+            "a note is closed by its author, the owner of the entry, an owner of the zone or an arbiter"
+        }
         Forbidden::NotYourLease => "a lease is ended by its holder with the token, or by an arbiter",
         Forbidden::ScratchHasNoLeases => "a scratch table is its agent's own and has no leases",
     }

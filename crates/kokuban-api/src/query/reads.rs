@@ -193,6 +193,7 @@ impl EntryQuery {
 pub struct RefusalsQuery {
     pub by: Option<AgentName>,
     pub limit: usize,
+    pub min_position: Option<Position>,
     pub pretty: bool,
 }
 
@@ -201,7 +202,12 @@ impl RefusalsQuery {
     /// `invalid_query`, `invalid_name`.
     pub fn read(raw: Option<&str>) -> Result<Self, Problem> {
         let mut query = Query::parse(raw)?;
-        let read = Self { by: query.optional("by", name), limit: limit(&mut query), pretty: query.flag("pretty") };
+        let read = Self {
+            by: query.optional("by", name),
+            limit: limit(&mut query),
+            min_position: min_position(&mut query),
+            pretty: query.flag("pretty"),
+        };
         query.finish(Some(read))
     }
 }

@@ -3,8 +3,6 @@
 //! Invariant: the entry is shown only to callers who may read its zone.
 //! Not known here: how much of a value is shown.
 
-use std::sync::Arc;
-
 use crate::caller::{Act, authorise};
 use crate::command::Scene;
 use crate::ids::{EntryId, Sha256};
@@ -25,17 +23,9 @@ pub(crate) fn refuse(
 fn current(scene: &Scene<'_>, id: &EntryId, wanted: Option<Sha256>) -> Option<Box<Current>> {
     let board = scene.board;
     authorise(board, scene.actor, id, Act::Read).ok()?;
-    let entry = board.entry(id)?;
-    let lease = board.lease(id);
-    Some(Box::new(Current {
-        id: id.clone(),
-        entry: Arc::clone(entry),
-        owner: board.owner(id, entry).cloned(),
-        held_by: lease.map(|lease| lease.holder.clone()),
-        remaining_ms: lease.map(|lease| scene.ctx.now.ms_until(lease.deadline)),
-        yours: entry.updated.by == scene.actor.agent,
-        same_value: wanted == Some(entry.value.sha256),
-    }))
+    let current = Current::of(board, id, &scene.actor.agent)?;
+    let same_value = wanted == Some(current.entry.value.sha256);
+    Some(Box::new(Current { same_value, ..current }))
 }
 
 /// The place of a failure in the order of checks: rights, existence, lease, version, status, content.

@@ -188,7 +188,7 @@ pub(crate) fn told(scene: &Scene<'_>, event: &Event, renewed: Option<&Lease>) ->
 
 pub(crate) fn renew(scene: &Scene<'_>, renew: &Renew) -> Result<Drafted, Refusal> {
     let id = &renew.id;
-    let mine = judge_own(scene, id, renew.token)?;
+    let mine = judge_own(scene, id, renew.token, Purpose::Keep)?;
     let zone = authorise(scene.board, scene.actor, id, Act::Read).map_err(Refusal::of)?;
     let event = renewal(scene, zone, id, mine, renew.ttl_ms);
     let grant = told(scene, &event, Some(mine));
@@ -199,7 +199,7 @@ pub(crate) fn release(scene: &Scene<'_>, release: &Release) -> Result<Drafted, R
     let id = &release.id;
     let event = match release.token {
         Some(token) => {
-            let mine = judge_own(scene, id, token)?;
+            let mine = judge_own(scene, id, token, Purpose::GiveUp)?;
             Event::LeaseReleased { id: id.clone(), holder: mine.holder.clone() }
         }
         None => revocation(scene, release)?,
@@ -207,12 +207,21 @@ pub(crate) fn release(scene: &Scene<'_>, release: &Release) -> Result<Drafted, R
     Ok((vec![event], Reply::LeaseEnded))
 }
 
+/// What a holder wants with its lease.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Keep,
+    GiveUp,
+}
+
 /// The caller's live lease with this token. A deleted entry has no lease, but its last holder learns why.
-fn judge_own<'b>(scene: &Scene<'b>, id: &EntryId, token: LeaseToken) -> Result<&'b Lease, Refusal> {
+fn judge_own<'b>(scene: &Scene<'b>, id: &EntryId, token: LeaseToken, purpose: Purpose) -> Result<&'b Lease, Refusal> {
     let mut failures = Failures::of(Item::Whole);
-    if let Err(forbidden) = authorise(scene.board, scene.actor, id, Act::Comment) {
-        failures.add(forbidden);
-    }
+    let entry = scene.board.entry(id).map(|entry| &**entry);
+    let holds = scene.board.lease(id).is_some_and(|lease| lease.holder == scene.actor.agent);
+    // Whoever holds a lease may give it up, even if it may no longer write the entry.
+    let act = if holds && purpose == Purpose::GiveUp { Act::Comment } else { Act::Hold(entry) };
+    failures.keep(authorise(scene.board, scene.actor, id, act));
     let never_was = scene.board.entry(id).is_none() && scene.board.tombstone(id).is_none();
     if never_was {
         failures.add(Rejection::NotFound { id: id.clone() });

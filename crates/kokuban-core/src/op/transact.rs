@@ -46,8 +46,10 @@ impl TransactItem {
 }
 
 impl Transact {
-    pub(crate) fn ids(&self) -> impl Iterator<Item = &EntryId> {
-        self.checks.iter().map(|check| &check.id).chain(self.items.iter().map(TransactItem::id))
+    /// Everything that it is about, and where it stands.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = (Item, &EntryId)> {
+        let checks = self.checks.iter().enumerate().map(|(index, check)| (Item::Check(index), &check.id));
+        checks.chain(self.items.iter().enumerate().map(|(index, item)| (Item::Write(index), item.id())))
     }
 
     pub(crate) fn asks_for_leases(&self) -> bool {

@@ -137,7 +137,11 @@ pub(crate) fn judge(
     let of_nothing = entry.is_none() && value.as_ref().is_some_and(|value| value.is_of_nothing(write));
     let value_changed = !of_nothing && value.as_ref().is_some_and(|value| value.differs_from(entry));
     let edits = value_changed && entry.is_some();
-    let status = failures.keep(status::judge(scene, id, entry, write.status.as_ref(), edits));
+    let status = match status::judge(scene, id, entry, write.status.as_ref(), edits) {
+        Ok(status) => Some(status),
+        Err(locked @ Rejection::Locked { .. }) => failures.keep(Err(locked)),
+        Err(rejection) => failures.keep_at("/status", Err(rejection)),
+    };
     judge_content(scene, write, entry, &mut failures);
     if let Some(value) = value.as_ref().filter(|_| value_changed) {
         growth.judge(scene, id, entry, &value.payload, &mut failures);

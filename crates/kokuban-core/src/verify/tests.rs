@@ -235,3 +235,21 @@ fn later_records_are_applied_to_the_state_where_earlier_ones_are_gone() {
     }
     assert_eq!(records.report().entries, Some(2));
 }
+
+#[test]
+fn the_stored_state_may_hold_values_that_left_the_log_but_not_lack_any() {
+    let kept = Kept::new();
+    let a = |commit: &Commit, _| commit.revision == Revision(2);
+    let chain = kept.records[4].2;
+    let mut records = Records::new(kept.board.name().clone(), Revision(1));
+    for (commit, encoded, chain) in &kept.records {
+        let without = crate::record::without_values(&encoded.bytes, &a).expect("whole");
+        records.record(commit.revision, *chain, &without.unwrap_or(encoded.bytes.clone())).expect("whole");
+    }
+    let mut state = Snapshot::of(&kept.board);
+    records.snapshot(chain, &encode(&state).bytes).expect("`working/a` stands in the state alone");
+    state.payloads_mut(&mut |payload| payload.json = None);
+    let flaw = records.snapshot(chain, &encode(&state).bytes).expect_err("`working/b` is in the log alone");
+    assert_eq!(flaw.fault, Fault::Snapshot);
+    assert_eq!(records.report().absent_values, 1);
+}

@@ -9,7 +9,7 @@ use kokuban_core::board::Board;
 use kokuban_core::entry::LeaseEnd;
 use kokuban_core::event::{Commit, Event};
 use kokuban_core::ids::{BoardTime, Revision};
-use kokuban_core::rejection::{Refusal, Rejection};
+use kokuban_core::rejection::{Current, Refusal, Rejection};
 use kokuban_core::reply::{Outcome, Receipt, Reply};
 
 use crate::answer::{Answer, Error};
@@ -39,8 +39,8 @@ fn replay(handle: &BoardHandle, commit: &Commit, task: &Task) -> Result<Answer, 
     let published = handle.published();
     let now = handle.now();
     let mut reply = keyed.reply.clone();
-    if let Some(rejection) = lost_lease(&published.board, &reply, now, task) {
-        let refusal = Box::new(Refusal::of(rejection));
+    if let Some(refusal) = lost_lease(&published.board, &reply, now, task) {
+        let refusal = Box::new(refusal);
         return Err(Error::Refused { refusal, position: published.board.position(), now });
     }
     restore_values(&mut reply, commit, &published.board);
@@ -48,7 +48,7 @@ fn replay(handle: &BoardHandle, commit: &Commit, task: &Task) -> Result<Answer, 
 }
 
 /// A lease of the stored answer that has ended since.
-fn lost_lease(board: &Board, reply: &Reply, now: BoardTime, task: &Task) -> Option<Rejection> {
+fn lost_lease(board: &Board, reply: &Reply, now: BoardTime, task: &Task) -> Option<Refusal> {
     let Task::Ask(request) = task else { return None };
     reply.grants().find_map(|(id, grant)| {
         let live = board.live_lease(id, now);
@@ -62,7 +62,9 @@ fn lost_lease(board: &Board, reply: &Reply, now: BoardTime, task: &Task) -> Opti
             false => board.lease_end(id, &request.actor.agent, grant.token),
         };
         let held_by = live.map(|lease| lease.holder.clone());
-        Some(Rejection::LeaseLost { token: grant.token, reason, held_by })
+        let refusal = Refusal::of(Rejection::LeaseLost { token: grant.token, reason, held_by });
+        let current = Current::of(board, id, &request.actor.agent).map(Box::new);
+        Some(Refusal { current, ..refusal })
     })
 }
 

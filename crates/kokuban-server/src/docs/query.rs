@@ -87,7 +87,8 @@ pub(super) const WRITE: &[QuerySpec] = &[
     REASON,
     PRETTY,
 ];
-pub(super) const REFUSALS: &[QuerySpec] = &[one("by", Takes::Text, "Refusals of this agent"), LIMIT, PRETTY];
+pub(super) const REFUSALS: &[QuerySpec] =
+    &[one("by", Takes::Text, "Refusals of this agent"), LIMIT, MIN_POSITION, PRETTY];
 pub(super) const LEASE_RELEASE: &[QuerySpec] = &[LEASE_TOKEN, REASON, DRY_RUN, PRETTY];
 pub(super) const NOTE_CLOSE: &[QuerySpec] =
     &[QuerySpec { required: true, ..one("id", Takes::Text, "The note") }, DRY_RUN, PRETTY];

@@ -174,11 +174,12 @@ fn writing_answers() -> Value {
             "revision": to("Revision"), "position": to("Position"), "receipts": list_of(to("Receipt")), "dry_run": boolean()
         })),
         "Lease": open(&["holder", "ttl_ms", "remaining_ms"], json!({
-            "holder": to("AgentName"), "lease_token": integer(), "ttl_ms": integer(), "remaining_ms": integer()
+            "holder": to("AgentName"), "lease_token": integer(), "ttl_ms": integer(), "remaining_ms": integer(),
+            "dry_run": boolean()
         })),
-        "Claimed": open(&["entry", "lease"], json!({"entry": to("Entry"), "lease": to("Lease")})),
-        "Erased": open(&["sha256", "records"], json!({"sha256": to("Sha256"), "records": integer()})),
-        "NoteCreated": open(&["id"], json!({"id": text()})),
+        "Claimed": open(&["entry", "lease"], json!({"entry": to("Entry"), "lease": to("Lease"), "dry_run": boolean()})),
+        "Erased": open(&["sha256", "records"], json!({"sha256": to("Sha256"), "records": integer(), "dry_run": boolean()})),
+        "NoteCreated": open(&["id"], json!({"id": text(), "dry_run": boolean()})),
     })
 }
 

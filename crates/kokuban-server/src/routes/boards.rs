@@ -4,7 +4,7 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, put};
 use http::StatusCode;
-use kokuban_api::answers::{BoardState, BoardSummary, LargestEntry, List, StateLevel, ZoneCount};
+use kokuban_api::answers::{BoardState, BoardSummary, LargestEntry, List, StateLevel, Warning, ZoneCount};
 use kokuban_api::bodies::{BlueprintRef, CreateBoard};
 use kokuban_api::from_core;
 use kokuban_api::names::board_href;
@@ -16,6 +16,8 @@ use kokuban_core::caller::{Actor, readable_zone};
 use kokuban_core::command::{self, Command};
 use kokuban_core::ids::{BoardName, BoardTime, Position};
 use kokuban_core::reply;
+use kokuban_engine::BoardHandle;
+use serde::Serialize;
 use smol_str::SmolStr;
 use std::sync::Arc;
 
@@ -23,6 +25,7 @@ use crate::app::AppState;
 use crate::call::{Asked, Call, problem_of};
 use crate::edge::BodyNeed;
 use crate::error::{ApiError, ApiResult};
+use crate::pages;
 use crate::reply::Reply;
 
 /// Above this the prompt-visible state is called large.
@@ -42,6 +45,7 @@ pub(crate) fn router() -> Router<AppState> {
 async fn create(mut call: Call) -> ApiResult<Response> {
     let name = call.board_name()?;
     let query = PlainQuery::read(call.query())?;
+    call.takes_no_conditions()?;
     let body = call.json(BodyNeed::Required).await?.unwrap_or_default();
     let repeat = call.repeat(Some(&body))?;
     let body = CreateBoard::read(body).map_err(Problem::from)?;
@@ -58,18 +62,43 @@ async fn create(mut call: Call) -> ApiResult<Response> {
     let Some(reply::Reply::Board { created, warnings }) = &answer.reply else { return Err(unexpected()) };
     let status = if *created { StatusCode::CREATED } else { StatusCode::OK };
     let handle = call.app.engine.board(&name).await.map_err(|error| call.engine_problem(&name, error))?;
-    let handle = handle.filter(|handle| handle.published().board.exists());
-    let Some(handle) = handle else {
-        // A dry run of a board that is not there.
-        let would = serde_json::json!({"board": name, "dry_run": true, "created": created});
-        return Ok(Reply::json(status, &would, query.pretty).send());
+    let warnings = warnings.iter().map(from_core::warning).collect();
+    let board = match &handle {
+        // As it was then: it may have gone on since, or be gone.
+        Some(handle) if answer.replayed => past_of(handle, answer.position).await,
+        Some(handle) => Some(handle.published().board.clone()),
+        None => None,
     };
-    let published = handle.published();
-    let mut summary = summary(&published.board, &call.actor(), handle.now())?;
-    summary.warnings = warnings.iter().map(from_core::warning).collect();
-    summary.dry_run = query.dry_run;
-    let reply = Reply::json(status, &summary, query.pretty).at(answer.position).replayed(answer.replayed);
-    Ok(reply.located(&board_href(&name)).send())
+    let reply = match board.filter(Board::exists) {
+        Some(board) => {
+            let mut summary = summary(&board, &call.actor(), answer.now)?;
+            summary.warnings = warnings;
+            summary.dry_run = query.dry_run;
+            Reply::json(status, &summary, query.pretty)
+        }
+        // A dry run of a board that is not there, or a creation of which no more is known.
+        None => {
+            let known = Created { board: &name, created: *created, warnings, dry_run: query.dry_run };
+            Reply::json(status, &known, query.pretty)
+        }
+    };
+    let head = call.head(&name, &answer, query.dry_run).await;
+    Ok(reply.at(head).replayed(answer.replayed).located(&board_href(&name)).send())
+}
+
+/// All that can be said of a board that cannot be shown.
+#[derive(Serialize)]
+struct Created<'a> {
+    board: &'a BoardName,
+    created: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+}
+
+async fn past_of(handle: &BoardHandle, position: Option<Position>) -> Option<Board> {
+    handle.at(position?.revision).await.ok()
 }
 
 fn resolve(app: &AppState, blueprint: BlueprintRef) -> ApiResult<Arc<Blueprint>> {
@@ -155,7 +184,10 @@ fn state(board: &Board, actor: &Actor) -> BoardState {
 async fn list(call: Call) -> ApiResult<Response> {
     let query = BoardsQuery::read(call.query())?;
     let mut after = match &query.page {
-        Some(page) => Some(page.parse::<BoardName>().map_err(|_| stale_page())?),
+        Some(page) => {
+            let name = pages::read(page).and_then(|name| name.parse::<BoardName>().ok());
+            Some(name.ok_or_else(stale_page)?)
+        }
         None => None,
     };
     let mut items = Vec::new();
@@ -169,7 +201,7 @@ async fn list(call: Call) -> ApiResult<Response> {
         }
         for info in page {
             if items.len() == query.limit || looked == BOARDS_LOOKED_AT_MAX {
-                next_page = after.as_ref().map(ToString::to_string);
+                next_page = after.as_ref().map(|name| pages::written(name.as_str()));
                 break 'pages;
             }
             after = Some(info.board.clone());
@@ -201,6 +233,7 @@ pub(crate) fn stale_page() -> ApiError {
 async fn remove(call: Call) -> ApiResult<Response> {
     let name = call.board_name()?;
     let query = PlainQuery::read(call.query())?;
+    call.takes_no_conditions()?;
     let repeat = call.repeat(None)?;
     let asked = Asked { repeat, dry_run: query.dry_run, ..Asked::new(Command::DeleteBoard) };
     let answer = call.ask(&name, asked).await?;
@@ -215,14 +248,17 @@ async fn blueprint(call: Call) -> ApiResult<Response> {
     let actor = call.actor();
     // A zone that the caller may not read does not exist for it.
     blueprint.zones.retain(|zone, _| readable_zone(&published.board, &actor, zone).is_ok());
-    blueprint.slots.retain(|place, _| place.split_once('/').is_some_and(|(zone, _)| blueprint.zones.contains_key(zone)));
+    let zones = &blueprint.zones;
+    blueprint.slots.retain(|place, _| place.split_once('/').is_some_and(|(zone, _)| zones.contains_key(zone)));
+    blueprint.prompt_zones.iter_mut().for_each(|named| named.retain(|zone| zones.contains_key(zone)));
+    blueprint.triggers.retain(|_, trigger| trigger.on.zones.iter().all(|zone| zones.contains_key(zone)));
     Ok(Reply::json(StatusCode::OK, &blueprint.to_value(), query.pretty).at(published.board.position()).send())
 }
 
 async fn refusals(call: Call) -> ApiResult<Response> {
     let query = RefusalsQuery::read(call.query())?;
     let handle = call.board().await?;
-    let published = handle.published();
+    let published = call.state(&handle, query.min_position).await?;
     let actor = call.actor();
     let mut items = call.app.refusals.of(handle.name(), query.by.as_ref(), query.limit);
     items.retain(|refusal| {
@@ -231,3 +267,6 @@ async fn refusals(call: Call) -> ApiResult<Response> {
     let list = List { items, position: published.board.position(), next_page: None };
     Ok(Reply::json(StatusCode::OK, &list, query.pretty).at(published.board.position()).send())
 }
+
+#[cfg(test)]
+mod tests;

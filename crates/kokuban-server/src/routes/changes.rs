@@ -33,9 +33,7 @@ async fn changes(call: Call) -> ApiResult<Response> {
     }
     let start = of_poll(&call.headers, query.after, &handle, &published)?;
     let wait_ms = if call.method == Method::HEAD { 0 } else { query.wait_ms };
-    if wait_ms > 0 {
-        call.context.waits();
-    }
+    let _place = if wait_ms > 0 { Some(call.wait_in_line()?) } else { None };
     let asked = Poll {
         scope: Scope { actor: call.actor(), filter: query.filter, include_value: query.include_value },
         start,

@@ -26,6 +26,7 @@ pub(crate) fn router() -> Router<AppState> {
 async fn claim(mut call: Call) -> ApiResult<Response> {
     let board = call.board_name()?;
     let query = PlainQuery::read(call.query())?;
+    call.takes_no_conditions()?;
     let body = call.json(BodyNeed::Required).await?.unwrap_or_default();
     let repeat = call.repeat(Some(&body))?;
     let body = Claim::read(body).map_err(Problem::from)?;
@@ -36,7 +37,7 @@ async fn claim(mut call: Call) -> ApiResult<Response> {
     match &answer.reply {
         None => Ok(Reply::empty(StatusCode::NO_CONTENT).at(answer.position).send()),
         Some(reply::Reply::Claimed { id, grant, entry, notes }) => {
-            let claimed = from_core::claimed(id, entry, grant, *notes, answer.now);
+            let claimed = from_core::claimed(id, entry, grant, *notes, answer.now, query.dry_run);
             let reply = Reply::json(StatusCode::CREATED, &claimed, query.pretty);
             Ok(reply.at(answer.position).replayed(answer.replayed).send())
         }

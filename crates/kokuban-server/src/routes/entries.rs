@@ -7,19 +7,20 @@ use std::time::Duration;
 use axum::Router;
 use axum::response::Response;
 use axum::routing::get;
-use http::StatusCode;
+use http::{Method, StatusCode};
 use kokuban_api::answers::List;
 use kokuban_api::bodies::{Patch, Put};
 use kokuban_api::from_core::{self, ReceiptValue, View, receipt};
 use kokuban_api::headers::{EntityTag, Preconditions, ReturnPreference};
-use kokuban_api::names::entry_href;
+use kokuban_api::names::{self, Resource, entry_href};
+use kokuban_api::problem::{Next, NextAction};
 use kokuban_api::query::{self, EntriesQuery, EntryQuery, WriteQuery};
 use kokuban_api::{ErrorCode, ErrorItem, Problem};
 use kokuban_core::board::Board;
 use kokuban_core::caller::readable_zone;
 use kokuban_core::command::{Command, Write};
 use kokuban_core::entry::Entry;
-use kokuban_core::ids::{BoardName, BoardTime, EntryId, Key, Position, Version, ZoneName};
+use kokuban_core::ids::{BoardName, BoardTime, EntryId, Key, Position, Version};
 use kokuban_core::rejection::Rejection;
 use kokuban_core::reply;
 use kokuban_engine::{Answer, BoardHandle, PastError, Published};
@@ -27,9 +28,10 @@ use tokio::time::Instant;
 
 use super::boards::stale_page;
 use crate::app::AppState;
-use crate::call::{Asked, Call, problem_of};
+use crate::call::{Asked, Call, position_problem, problem_of};
 use crate::edge::BodyNeed;
 use crate::error::{ApiError, ApiResult};
+use crate::pages;
 use crate::reply::Reply;
 
 pub(crate) fn router() -> Router<AppState> {
@@ -56,19 +58,23 @@ async fn list_zone(call: Call) -> ApiResult<Response> {
 }
 
 async fn list_with(call: Call, query: EntriesQuery) -> ApiResult<Response> {
-    let handle = call.board().await?;
     let page = query.page.as_deref().map(PageToken::parse).transpose()?;
-    let published = match &page {
-        Some(token) => call.app.pages.find(handle.name(), token.position).ok_or_else(page_is_over)?,
-        None => call.state(&handle, query.min_position).await?,
-    };
-    let rebuilt;
-    let board = match query.at {
-        Some(revision) => {
-            rebuilt = handle.at(revision).await.map_err(|error| call.past_problem(&error))?;
-            &rebuilt
+    let handle = call.board().await?;
+    let published = call.state(&handle, query.min_position).await?;
+    let board = match (&page, query.at) {
+        (Some(token), _) => {
+            let kept = call.app.pages.find(handle.name(), token.position);
+            kept.ok_or_else(|| page_is_over(published.board.position()))?
         }
-        None => &published.board,
+        (None, Some(revision)) => handle.at(revision).await.map_err(|error| not_kept(&call, &handle, &error))?,
+        (None, None) => published.board.clone(),
+    };
+    let board = &board;
+    let Some(position) = board.position() else {
+        // The board did not exist at that revision of its life.
+        let position = published.board.position().zip(query.at).map(|(now, revision)| Position { revision, ..now });
+        let none = List { items: Vec::<kokuban_api::answers::Entry>::new(), position, next_page: None };
+        return Ok(Reply::json(StatusCode::OK, &none, query.pretty).at(position).send());
     };
     if let Some(zone) = &query.zone {
         call.may_read(board, zone)?;
@@ -98,17 +104,17 @@ async fn list_with(call: Call, query: EntriesQuery) -> ApiResult<Response> {
             continue;
         }
         if items.len() == query.limit {
-            next_page = last.zip(board.position()).map(|(last, position)| PageToken { position, last }.to_string());
+            next_page = last.map(|last| PageToken { position, last }.to_string());
             break;
         }
         items.push(from_core::entry(board, id, entry, now, view));
         last = Some(id.clone());
     }
-    if next_page.is_some() && query.at.is_none() && page.is_none() {
-        call.app.pages.keep(&published);
+    if next_page.is_some() {
+        call.app.pages.keep(board);
     }
-    let position = board.position();
-    Ok(Reply::json(StatusCode::OK, &List { items, position, next_page }, query.pretty).at(position).send())
+    let list = List { items, position: Some(position), next_page };
+    Ok(Reply::json(StatusCode::OK, &list, query.pretty).at(Some(position)).send())
 }
 
 fn first_of(query: &EntriesQuery) -> Bound<EntryId> {
@@ -133,23 +139,34 @@ struct PageToken {
 
 impl std::fmt::Display for PageToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.position, self.last)
+        write!(f, "{}.{}", self.position, pages::written(&self.last.to_string()))
     }
 }
 
 impl PageToken {
     fn parse(text: &str) -> ApiResult<Self> {
-        let mut parts = text.splitn(3, '/');
-        let mut next = || parts.next().unwrap_or_default();
-        let position = next().parse().map_err(|_| stale_page())?;
-        let zone: ZoneName = next().parse().map_err(|_| stale_page())?;
-        let key: Key = next().parse().map_err(|_| stale_page())?;
-        Ok(Self { position, last: EntryId::new(zone, key) })
+        let read = || {
+            let (position, last) = text.rsplit_once('.')?;
+            let last = pages::read(last)?;
+            let (zone, key) = last.split_once('/')?;
+            let last = EntryId::new(zone.parse().ok()?, key.parse().ok()?);
+            Some(Self { position: position.parse().ok()?, last })
+        };
+        read().ok_or_else(stale_page)
     }
 }
 
-fn page_is_over() -> ApiError {
-    ApiError::new(ErrorCode::Compacted, "a page token lives 60 s; start again at the first page")
+fn page_is_over(position: Option<Position>) -> ApiError {
+    ApiError::new(ErrorCode::Compacted, "a page token lives 60 s; start again at the first page").at(position)
+}
+
+/// Why the past of a board cannot be shown.
+fn not_kept(call: &Call, handle: &BoardHandle, error: &PastError) -> ApiError {
+    match error {
+        PastError::Compacted => position_problem(ErrorCode::Compacted, handle, &handle.published()),
+        PastError::Future => position_problem(ErrorCode::FuturePosition, handle, &handle.published()),
+        PastError::Unavailable | PastError::Damaged { .. } => call.past_problem(error),
+    }
 }
 
 async fn read(call: Call) -> ApiResult<Response> {
@@ -159,11 +176,18 @@ async fn read(call: Call) -> ApiResult<Response> {
     let handle = call.board().await?;
     let published = call.state(&handle, query.min_position).await?;
     call.may_read(&published.board, &id.zone)?;
-    let published = wait(&call, &handle, published, &id, &query).await;
+    let published = wait(&call, &handle, published, &id, &query).await?;
     let past = past(&call, &handle, &published, &id, &query).await?;
+    if let Some(past) = past.as_ref().filter(|past| past.exists()) {
+        // Another life of the board may have had other readers.
+        call.may_read(past, &id.zone)?;
+    }
     let board = past.as_ref().unwrap_or(&published.board);
     let (Some(entry), Some(position)) = (board.entry(&id), board.position()) else {
-        return Err(not_found(&call, board, &id));
+        return Err(match past {
+            Some(_) => not_then(&published.board, &id, &query),
+            None => not_found(&call, board, &id),
+        });
     };
     let tag = EntityTag { version: entry.version, epoch: position.epoch };
     if let Err(failed) = preconditions.judge(Some(tag)) {
@@ -182,6 +206,20 @@ fn not_found(call: &Call, board: &Board, id: &EntryId) -> ApiError {
     call.refuse(board, Rejection::NotFound { id: id.clone() }, Some(id))
 }
 
+/// The entry was not there, or not in that version; what there is now is one call away.
+fn not_then(board: &Board, id: &EntryId, query: &EntryQuery) -> ApiError {
+    let detail = match (query.at, query.version) {
+        (Some(revision), _) => format!("there was no entry `{id}` at revision {revision}"),
+        (None, Some(version)) => format!("the history has no version {version} of `{id}` with a value"),
+        (None, None) => format!("there was no entry `{id}`"),
+    };
+    let history = names::href(board.name(), Resource::History, id);
+    let next = Next::call(NextAction::FixRequest, "GET", history);
+    let mut error = problem_of(ErrorItem::new(ErrorCode::NotFound, detail)).at(board.position());
+    error.problem_mut().next = next;
+    error
+}
+
 /// A read whose condition fails: 304 where the caller has it already, else 412.
 fn not_as_asked(
     call: &Call,
@@ -198,7 +236,7 @@ fn not_as_asked(
         kokuban_api::headers::FailedCondition::IfMatch => {
             let condition = kokuban_core::rejection::Condition::Header;
             let rejection = Rejection::VersionConflict { condition, expected: None, actual: Some(entry.version) };
-            Err(call.refuse(board, rejection, Some(id)))
+            Err(call.refuse_reading(board, rejection, id))
         }
     }
 }
@@ -210,7 +248,7 @@ async fn wait(
     published: Arc<Published>,
     id: &EntryId,
     query: &EntryQuery,
-) -> Arc<Published> {
+) -> ApiResult<Arc<Published>> {
     let arrived = |published: &Published| {
         let entry = published.board.entry(id);
         let newer = query.after_version.is_none_or(|version| entry.is_some_and(|entry| entry.version > version));
@@ -222,15 +260,15 @@ async fn wait(
     };
     let waits = query.after_version.is_some() || query.until_status.is_some();
     let ms = query.wait_ms.unwrap_or(0);
-    if !waits || ms == 0 || arrived(&published) {
-        return published;
+    if !waits || ms == 0 || call.method == Method::HEAD || arrived(&published) {
+        return Ok(published);
     }
-    call.context.waits();
+    let _place = call.wait_in_line()?;
     let until = Instant::now() + Duration::from_millis(ms);
-    tokio::select! {
+    Ok(tokio::select! {
         found = handle.wait_until(until, arrived) => found,
         () = call.app.shutdown.stopping() => handle.published(),
-    }
+    })
 }
 
 /// The board as it was, where the query asks for the past.
@@ -242,21 +280,24 @@ async fn past(
     query: &EntryQuery,
 ) -> ApiResult<Option<Board>> {
     if let Some(revision) = query.at {
-        return handle.at(revision).await.map(Some).map_err(|error| call.past_problem(&error));
+        return handle.at(revision).await.map(Some).map_err(|error| not_kept(call, handle, &error));
     }
     let Some(version) = query.version else { return Ok(None) };
     if published.board.entry(id).is_some_and(|entry| entry.version == version) {
         return Ok(None);
     }
-    let revision = match handle.revision_of(id, version).await {
+    // What was never given need not be looked for.
+    let known = version != Version::ZERO && version < published.board.next_version(id);
+    let found = if known { handle.revision_of(id, version).await } else { Ok(None) };
+    let revision = match found {
         Ok(Some(revision)) => revision,
-        Ok(None) => return Err(not_found(call, &published.board, id)),
-        Err(error) => return Err(call.past_problem(&error)),
+        Ok(None) => return Err(not_then(&published.board, id, query)),
+        Err(error) => return Err(not_kept(call, handle, &error)),
     };
     match handle.at(revision).await {
         Ok(board) => Ok(Some(board)),
-        Err(PastError::Future) => Err(not_found(call, &published.board, id)),
-        Err(error) => Err(call.past_problem(&error)),
+        Err(PastError::Future) => Err(not_then(&published.board, id, query)),
+        Err(error) => Err(not_kept(call, handle, &error)),
     }
 }
 
@@ -309,7 +350,7 @@ async fn write_with(
         ..Asked::new(Command::Write(Box::new(write)))
     };
     let answer = call.ask(board, asked).await?;
-    written(call, board, &id, &answer, query, shows)
+    written(call, board, &id, &answer, query, shows).await
 }
 
 /// The version that a refused caller had read.
@@ -367,10 +408,10 @@ async fn remove(call: Call) -> ApiResult<Response> {
         ..Asked::new(Command::Delete(delete))
     };
     let answer = call.ask(&board, asked).await?;
-    written(&call, &board, &id, &answer, &query, ReceiptValue::Never)
+    written(&call, &board, &id, &answer, &query, ReceiptValue::Never).await
 }
 
-fn written(
+async fn written(
     call: &Call,
     board: &BoardName,
     id: &EntryId,
@@ -390,7 +431,11 @@ fn written(
     let created = written.outcome == reply::Outcome::Created;
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     let body = receipt(written, position, answer.now, shows, query.dry_run);
-    let reply = Reply::json(status, &body, query.pretty).at(Some(position)).replayed(answer.replayed);
+    let head = call.head(board, answer, query.dry_run).await;
+    let reply = Reply::json(status, &body, query.pretty).at(head).replayed(answer.replayed);
     let reply = reply.preferring(preference);
     Ok(if created { reply.located(&entry_href(board, id)) } else { reply }.send())
 }
+
+#[cfg(test)]
+mod tests;

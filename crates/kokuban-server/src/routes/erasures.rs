@@ -25,6 +25,7 @@ pub(crate) fn router() -> Router<AppState> {
 async fn erase(mut call: Call) -> ApiResult<Response> {
     let board = call.board_name()?;
     let query = PlainQuery::read(call.query())?;
+    call.takes_no_conditions()?;
     let body = call.json(BodyNeed::Required).await?.unwrap_or_default();
     let repeat = call.repeat(Some(&body))?;
     let body = Erasure::read(body).map_err(Problem::from)?;
@@ -34,7 +35,10 @@ async fn erase(mut call: Call) -> ApiResult<Response> {
     let Some(reply::Reply::Erased { values }) = &answer.reply else {
         return Err(ApiError::new(ErrorCode::Internal, "the answer does not belong to the question"));
     };
-    let erased = json!({"sha256": body.sha256, "records": values});
+    let mut erased = json!({"sha256": body.sha256, "records": values});
+    if query.dry_run {
+        erased["dry_run"] = true.into();
+    }
     let reply = Reply::json(StatusCode::OK, &erased, query.pretty);
     Ok(reply.at(answer.position).replayed(answer.replayed).send())
 }

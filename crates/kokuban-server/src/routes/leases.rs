@@ -25,14 +25,14 @@ use crate::error::{ApiError, ApiResult};
 use crate::reply::Reply;
 
 pub(crate) fn router() -> Router<AppState> {
-    Router::new()
-        .route("/v1/boards/{board}/leases/{zone}/{*key}", post(acquire).put(renew).delete(release).get(show))
+    Router::new().route("/v1/boards/{board}/leases/{zone}/{*key}", post(acquire).put(renew).delete(release).get(show))
 }
 
 async fn acquire(mut call: Call) -> ApiResult<Response> {
     let (board, id) = (call.board_name(), call.entry_id());
     let (board, id) = (board?, id?);
     let query = PlainQuery::read(call.query())?;
+    call.takes_no_conditions()?;
     let body = call.json(BodyNeed::Optional).await?.unwrap_or_else(|| serde_json::json!({}));
     let repeat = call.repeat(Some(&body))?;
     let body = LeaseRequest::read(body).map_err(Problem::from)?;
@@ -45,34 +45,37 @@ async fn acquire(mut call: Call) -> ApiResult<Response> {
         ..Asked::new(command)
     };
     let answer = call.ask(&board, asked).await?;
-    granted(StatusCode::CREATED, &answer, query.pretty)
+    granted(StatusCode::CREATED, &answer, query)
 }
 
 async fn renew(mut call: Call) -> ApiResult<Response> {
     let (board, id) = (call.board_name(), call.entry_id());
     let (board, id) = (board?, id?);
     let query = PlainQuery::read(call.query())?;
+    call.takes_no_conditions()?;
     let body = call.json(BodyNeed::Required).await?.unwrap_or_default();
     let repeat = call.repeat(Some(&body))?;
     let body = LeaseRenewal::read(body).map_err(Problem::from)?;
     let command = Command::Renew(Renew { id: id.clone(), token: body.lease_token, ttl_ms: body.ttl_ms });
     let asked = Asked { repeat, dry_run: query.dry_run, about: Some(id), ..Asked::new(command) };
     let answer = call.ask(&board, asked).await?;
-    granted(StatusCode::OK, &answer, query.pretty)
+    granted(StatusCode::OK, &answer, query)
 }
 
-fn granted(status: StatusCode, answer: &Answer, pretty: bool) -> ApiResult<Response> {
+fn granted(status: StatusCode, answer: &Answer, query: PlainQuery) -> ApiResult<Response> {
     let Some(reply::Reply::Lease { grant, .. }) = &answer.reply else {
         return Err(ApiError::new(ErrorCode::Internal, "the answer does not belong to the question"));
     };
     let lease = from_core::lease(grant, answer.now);
-    Ok(Reply::json(status, &lease, pretty).at(answer.position).replayed(answer.replayed).send())
+    let lease = if query.dry_run { lease.tried() } else { lease };
+    Ok(Reply::json(status, &lease, query.pretty).at(answer.position).replayed(answer.replayed).send())
 }
 
 async fn release(call: Call) -> ApiResult<Response> {
     let (board, id) = (call.board_name(), call.entry_id());
     let (board, id) = (board?, id?);
     let query = LeaseReleaseQuery::read(call.query())?;
+    call.takes_no_conditions()?;
     let repeat = call.repeat(None)?;
     let command = Command::Release(Release {
         id: id.clone(),
@@ -100,6 +103,7 @@ async fn show(call: Call) -> ApiResult<Response> {
         lease_token: None,
         ttl_ms: lease.ttl_ms,
         remaining_ms: now.ms_until(lease.deadline),
+        dry_run: false,
     };
     Ok(Reply::json(StatusCode::OK, &shown, query.pretty).at(board.position()).send())
 }

@@ -29,6 +29,7 @@ async fn add(mut call: Call) -> ApiResult<Response> {
     let (board, id) = (call.board_name(), call.entry_id());
     let (board, id) = (board?, id?);
     let query = PlainQuery::read(call.query())?;
+    call.takes_no_conditions()?;
     let body = call.json(BodyNeed::Required).await?.unwrap_or_default();
     let repeat = call.repeat(Some(&body))?;
     let body = NoteBody::read(body).map_err(Problem::from)?;
@@ -42,7 +43,7 @@ async fn add(mut call: Call) -> ApiResult<Response> {
     let Some(reply::Reply::Noted { note, .. }) = &answer.reply else {
         return Err(ApiError::new(ErrorCode::Internal, "the answer does not belong to the question"));
     };
-    let created = NoteCreated { id: note.to_string() };
+    let created = NoteCreated { id: note.to_string(), dry_run: query.dry_run };
     let reply = Reply::json(StatusCode::CREATED, &created, query.pretty);
     Ok(reply.at(answer.position).replayed(answer.replayed).send())
 }
@@ -74,6 +75,7 @@ async fn close(call: Call) -> ApiResult<Response> {
     let (board, id) = (call.board_name(), call.entry_id());
     let (board, id) = (board?, id?);
     let query = NoteCloseQuery::read(call.query())?;
+    call.takes_no_conditions()?;
     let repeat = call.repeat(None)?;
     let command = Command::CloseNote(CloseNote { id: id.clone(), note: SmolStr::from(query.id) });
     let asked = Asked { repeat, dry_run: query.dry_run, about: Some(id), ..Asked::new(command) };

@@ -11,7 +11,7 @@ use http::header::CONTENT_TYPE;
 use kokuban_api::answers::{AuthMode, Durability, ServerInfo};
 use kokuban_api::query::PlainQuery;
 use kokuban_api::{ErrorCode, Problem, limits};
-use kokuban_core::blueprint::Limits;
+use kokuban_core::blueprint::{self, Limits};
 use serde_json::json;
 
 use crate::app::AppState;
@@ -78,7 +78,23 @@ fn bounds(config: &config::Config) -> BTreeMap<String, u64> {
         ("idempotency_key_bytes_max", n(limits::IDEMPOTENCY_KEY_BYTES_MAX)),
         ("key_bytes_max", n(kokuban_core::ids::KEY_BYTES_MAX)),
         ("key_segments_max", n(kokuban_core::ids::KEY_SEGMENTS_MAX)),
+        ("name_chars_max", n(kokuban_core::ids::NAME_CHARS_MAX)),
+        ("agent_name_bytes_max", n(kokuban_core::ids::AGENT_BYTES_MAX)),
         ("value_depth_max", n(kokuban_core::json::DEPTH_MAX)),
+        ("value_nodes_max", n(kokuban_core::json::NODES_MAX)),
+        ("member_name_bytes_max", n(kokuban_core::json::MEMBER_NAME_BYTES_MAX)),
+        ("title_chars_max", n(limits::TITLE_CHARS_MAX)),
+        ("label_chars_max", n(limits::LABEL_CHARS_MAX)),
+        ("source_ref_chars_max", n(limits::SOURCE_REF_CHARS_MAX)),
+        ("prefix_bytes_max", n(limits::PREFIX_BYTES_MAX)),
+        ("query_members_max", n(limits::QUERY_MEMBERS_MAX)),
+        ("idempotency_keys_per_board_max", n(kokuban_core::board::KEYS_MAX)),
+        ("blueprint_bytes_max", n(blueprint::BLUEPRINT_BYTES_MAX)),
+        ("zones_max", n(blueprint::ZONES_MAX)),
+        ("lifecycles_max", n(blueprint::LIFECYCLES_MAX)),
+        ("slots_max", n(blueprint::SLOTS_MAX)),
+        ("roles_max", n(blueprint::ROLES_MAX)),
+        ("role_members_max", n(blueprint::ROLE_MEMBERS_MAX)),
         ("refusals_per_board_max", 1_000),
     ]
     .into_iter()

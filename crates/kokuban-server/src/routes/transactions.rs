@@ -25,6 +25,7 @@ pub(crate) fn router() -> Router<AppState> {
 async fn transact(mut call: Call) -> ApiResult<Response> {
     let board = call.board_name()?;
     let query = PlainQuery::read(call.query())?;
+    call.takes_no_conditions()?;
     let body = call.json(BodyNeed::Required).await?.unwrap_or_default();
     let repeat = call.repeat(Some(&body))?;
     let body = Transaction::read(body).map_err(Problem::from)?;
@@ -46,7 +47,8 @@ async fn transact(mut call: Call) -> ApiResult<Response> {
         _ => ReceiptValue::Never,
     };
     let body = transaction_receipt(receipts, position, answer.now, shows, query.dry_run);
-    let reply = Reply::json(StatusCode::OK, &body, query.pretty).at(Some(position)).replayed(answer.replayed);
+    let head = call.head(&board, &answer, query.dry_run).await;
+    let reply = Reply::json(StatusCode::OK, &body, query.pretty).at(head).replayed(answer.replayed);
     Ok(reply.preferring(preference).send())
 }
 

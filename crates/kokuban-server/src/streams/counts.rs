@@ -1,6 +1,6 @@
-//! Open streams by caller.
+//! Open streams and waiting reads by caller.
 //!
-//! Invariant: a place is given up when its stream is dropped, however it ended; a caller without streams takes no
+//! Invariant: a place is given up when its stream or wait is dropped, however it ended; a caller without any takes no
 //! memory. Bound: `limits.streams_per_caller_max`.
 //! Not known here: what is streamed.
 
@@ -21,7 +21,7 @@ pub struct StreamCounts {
 }
 
 impl StreamCounts {
-    /// A place for one more stream of this caller.
+    /// A place for one more stream or waiting read of this caller.
     ///
     /// # Errors
     /// 429 `rate_limited`.
@@ -29,7 +29,7 @@ impl StreamCounts {
         let mut counts = self.counts();
         let count = counts.entry(caller.clone()).or_default();
         if *count >= max {
-            let detail = format!("{caller} has {max} streams open on this server; close one first");
+            let detail = format!("{caller} has {max} streams and waiting reads on this server; end one first");
             let problem = Problem::new(ErrorCode::RateLimited, detail).with_retry_after_ms(RETRY_MS);
             return Err(problem.with_limit("streams_per_caller_max", max as u64));
         }

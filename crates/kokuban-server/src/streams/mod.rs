@@ -17,6 +17,7 @@ mod start;
 pub(crate) mod tests;
 mod window;
 
+pub(crate) use counts::Place;
 pub use counts::StreamCounts;
 pub(crate) use feed::{Feed, Setup};
 pub(crate) use poll::{Poll, poll};

@@ -253,6 +253,7 @@ pub(crate) enum LeaseCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ClaimArgs {
+    /// Where to look.
     pub(crate) zone: String,
     /// Only entries of this status.
     #[arg(long)]
@@ -263,6 +264,7 @@ pub(crate) struct ClaimArgs {
     /// Move it to this status in the same commit.
     #[arg(long, value_name = "STATUS")]
     pub(crate) to_status: Option<String>,
+    /// How long it is yours, from 100 ms to an hour.
     #[arg(long, value_name = "MS", default_value_t = 60_000)]
     pub(crate) ttl_ms: u64,
     /// Wait this long for one.

@@ -1,5 +1,6 @@
 //! `kokuban list`.
 
+use kokuban_api::answers::Entry;
 use kokuban_client::{Board, ListFilter};
 use kokuban_core::ids::{AgentName, Revision, Status, ZoneName};
 
@@ -26,19 +27,29 @@ pub(crate) async fn run(args: &ListArgs, board: &Board, out: Output) -> Outcome 
     show_entries(&entries, out)
 }
 
-/// Entries as rows.
-pub(crate) fn show_entries(entries: &[kokuban_api::answers::Entry], out: Output) -> Outcome {
-    let columns = ["entry", "version", "status", "owner", "held by", "updated by", "notes", "value"];
+/// Entries as rows; with their values, where they have them.
+pub(crate) fn show_entries(entries: &[Entry], out: Output) -> Outcome {
+    let columns = ["entry", "version", "status", "owner", "held by", "updated by", "notes"];
+    if entries.iter().all(|entry| entry.value.is_none()) {
+        return Ok(out.many(entries, columns, marks)?);
+    }
+    let [entry, version, status, owner, held_by, updated_by, notes] = columns;
+    let columns = [entry, version, status, owner, held_by, updated_by, notes, "value"];
     Ok(out.many(entries, columns, |entry| {
-        [
-            format!("{}/{}", entry.zone, entry.key),
-            entry.version.to_string(),
-            show::option(entry.status.as_ref()),
-            show::option(entry.owner.as_ref()),
-            show::option(entry.held_by.as_ref()),
-            entry.updated_by.to_string(),
-            entry.notes.to_string(),
-            entry.value.as_ref().map_or_else(String::new, |v| clip(&safe(&show::json(v)), SHOWN_VALUE_CHARS)),
-        ]
+        let value = entry.value.as_ref().map_or_else(String::new, |v| clip(&safe(&show::json(v)), SHOWN_VALUE_CHARS));
+        let [name, version, status, owner, held_by, updated_by, notes] = marks(entry);
+        [name, version, status, owner, held_by, updated_by, notes, value]
     })?)
+}
+
+fn marks(entry: &Entry) -> [String; 7] {
+    [
+        format!("{}/{}", entry.zone, entry.key),
+        entry.version.to_string(),
+        show::option(entry.status.as_ref()),
+        show::option(entry.owner.as_ref()),
+        show::option(entry.held_by.as_ref()),
+        entry.updated_by.to_string(),
+        entry.notes.to_string(),
+    ]
 }

@@ -3,9 +3,9 @@
 //! Invariant: a conflict names the command that would go on from what was found; no write is repeated without the
 //! caller having seen what it would overwrite.
 
-use kokuban_api::ErrorCode;
 use kokuban_api::answers::Receipt;
 use kokuban_api::bodies::{DeleteItem, Op, Operand, Operation, Patch, Put, Terms};
+use kokuban_api::{Code, ErrorCode, Problem};
 use kokuban_client::{Board, Error};
 use kokuban_core::ids::{EntryId, LeaseToken, Status, Version};
 use kokuban_core::path::Path;
@@ -25,8 +25,9 @@ pub(crate) async fn put(args: PutArgs, board: &Board, out: Output) -> Outcome {
     }
     let text = if args.string { " --string" } else { "" };
     let status = args.status.as_deref().map_or_else(String::new, |status| format!(" --status {status}"));
-    let redo = redo("put", &args.entry, &format!(" {}{text}{status}", quoted(&args.value)), &args.write);
-    finish(board.put(&args.entry, &put).await, redo, out)
+    let redo = Some(redo("put", &args.entry, &format!(" {}{text}{status}", quoted(&args.value)), &args.write));
+    // Who wants to create it does not want to replace what is there.
+    finish(board.put(&args.entry, &put).await, redo.filter(|_| !args.if_absent), out)
 }
 
 pub(crate) async fn patch(args: PatchArgs, board: &Board, out: Output) -> Outcome {
@@ -47,7 +48,7 @@ pub(crate) async fn patch(args: PatchArgs, board: &Board, out: Output) -> Outcom
     if let Some(status) = &args.status {
         rest += &format!(" --status {status}");
     }
-    finish(board.patch(&args.entry, &patch).await, redo("patch", &args.entry, &rest, &args.write), out)
+    finish(board.patch(&args.entry, &patch).await, Some(redo("patch", &args.entry, &rest, &args.write)), out)
 }
 
 pub(crate) async fn shift(args: MoveArgs, board: &Board, out: Output) -> Outcome {
@@ -58,7 +59,10 @@ pub(crate) async fn shift(args: MoveArgs, board: &Board, out: Output) -> Outcome
             let redo = allowed.map(|to| redo("move", &args.entry, &format!(" {}", quoted(&to)), &args.write));
             Err(Failure::Call { error, redo })
         }
-        moved => finish(moved, redo("move", &args.entry, &format!(" {}", quoted(&args.status)), &args.write), out),
+        moved => {
+            let redo = redo("move", &args.entry, &format!(" {}", quoted(&args.status)), &args.write);
+            finish(moved, Some(redo), out)
+        }
     }
 }
 
@@ -69,18 +73,23 @@ pub(crate) async fn delete(args: DeleteArgs, board: &Board, out: Output) -> Outc
         confidence: None,
         reason: args.write.reason.clone(),
     };
-    finish(board.delete(&args.entry, &delete).await, redo("delete", &args.entry, "", &args.write), out)
+    finish(board.delete(&args.entry, &delete).await, Some(redo("delete", &args.entry, "", &args.write)), out)
 }
 
-fn finish(written: Result<Receipt, Error>, redo: Redo, out: Output) -> Outcome {
+fn finish(written: Result<Receipt, Error>, redo: Option<Redo>, out: Output) -> Outcome {
     match written {
         Ok(receipt) => Ok(out.one(&receipt, show::receipt)?),
         Err(error) => {
-            let other_version = [ErrorCode::VersionConflict, ErrorCode::PreconditionRequired];
-            let redo = error.code().is_some_and(|code| other_version.contains(&code)).then_some(redo);
+            let redo = redo.filter(|_| error.problem().is_some_and(fails_by_version_alone));
             Err(Failure::Call { error, redo })
         }
     }
+}
+
+/// Whether the same write on the version found would pass every check.
+fn fails_by_version_alone(problem: &Problem) -> bool {
+    let by_version = |code: &Code| *code == ErrorCode::VersionConflict || *code == ErrorCode::PreconditionRequired;
+    by_version(&problem.code) && problem.errors.iter().all(|item| by_version(&item.code))
 }
 
 fn terms(write: &WriteArgs, status: Option<&str>) -> Result<Terms, Failure> {
@@ -101,11 +110,12 @@ fn path_of(text: &str) -> Result<Path, Failure> {
 /// The same command on the version that was found.
 fn redo(command: &str, entry: &EntryId, rest: &str, write: &WriteArgs) -> Redo {
     let token = write.lease_token.map_or_else(String::new, |token| format!(" --lease-token {token}"));
-    Redo(format!("kokuban {command} {}{rest} --version {{version}}{token}", quoted(&entry.to_string())))
+    let reason = write.reason.as_ref().map_or_else(String::new, |reason| format!(" --reason {}", quoted(reason)));
+    Redo(format!("kokuban {command} {}{rest} --version {{version}}{token}{reason}", quoted(&entry.to_string())))
 }
 
 /// As a POSIX shell takes it for one word.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
@@ -116,6 +126,8 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use kokuban_api::ErrorItem;
+
     use super::*;
 
     #[test]
@@ -124,6 +136,15 @@ mod tests {
         let write = WriteArgs { version: Some(3), lease_token: Some(9), reason: None };
         let Redo(text) = redo("put", &entry, &format!(" {}", quoted("{\"a\": 'x'}")), &write);
         assert_eq!(text, r#"kokuban put analysis/a/b '{"a": '\''x'\''}' --version {version} --lease-token 9"#);
+    }
+
+    #[test]
+    fn a_write_that_fails_for_more_than_its_version_is_not_to_be_repeated() {
+        let item = |code| ErrorItem::new(code, "as told");
+        let stale = Problem::from_errors(vec![item(ErrorCode::PreconditionRequired)]).expect("a problem");
+        assert!(fails_by_version_alone(&stale));
+        let items = vec![item(ErrorCode::PreconditionRequired), item(ErrorCode::IllegalTransition)];
+        assert!(!fails_by_version_alone(&Problem::from_errors(items).expect("a problem")));
     }
 
     #[test]

@@ -19,6 +19,9 @@ max_hold_ms = 5000
 [zones.held]
 hold_ms = 1000
 max_hold_ms = 3000
+[zones.own]
+access = "shared"
+owners = ["ra", "rv"]
 "#;
 
 /// `work/a`, `capped/a` at version 1.
@@ -358,4 +361,18 @@ fn the_nameless_have_no_leases() {
     assert_eq!(stage.refused("anonymous", delete("work/a").version(1).token(1)), named);
     assert_eq!(stage.refused("anonymous", transact().and(acquire("work/a", 1_000))), named);
     assert_eq!(stage.refused("anonymous", transact().and(delete("work/a").version(1).token(1))), named);
+}
+
+#[test]
+fn rights_come_before_the_token_but_a_holder_may_always_let_go() {
+    let mut stage = stage();
+    stage.ok("rb", put("own/a", json!(1)));
+    let token = stage.ok("rb", acquire("own/a", 60_000)).token();
+    // The arbiter writes under the lease, and from now on the entry is the owners'.
+    stage.ok("rv", put("own/a", json!(2)).version(1));
+    let restricted = |rejection| matches!(rejection, Rejection::ZoneRestricted { .. });
+    assert!(restricted(stage.refused("rc", renew("own/a", token, 1_000))), "who never had it learns nothing");
+    assert!(restricted(stage.refused("rc", release("own/a", token))));
+    assert!(restricted(stage.refused("rb", renew("own/a", token, 1_000))), "one leases only what one may write");
+    stage.ok("rb", release("own/a", token));
 }

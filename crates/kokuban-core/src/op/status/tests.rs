@@ -248,3 +248,11 @@ fn a_move_by_way_of_something_else_is_nobodys_write() {
     stage.ok("ra", put("work/a", json!(1)));
     assert_eq!(stage.refused("ra", mv("work/a", 1, "b")), illegal(Some("a"), "b", &[]));
 }
+
+#[test]
+fn a_status_that_cannot_be_had_is_pointed_at() {
+    let mut stage = stage();
+    for write in [put("work/a", json!(1)).status("gone"), put("work/a", json!(1)).status("pending")] {
+        assert_eq!(stage.refusal("ra", write).failures[0].pointer.as_deref(), Some("/status"));
+    }
+}

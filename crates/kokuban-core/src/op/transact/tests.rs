@@ -171,3 +171,12 @@ fn a_second_producer_is_warned_in_its_own_receipt() {
     assert_eq!(done.receipts()[0].warnings, []);
     assert_eq!(done.receipts()[1].warnings, [Warning::SecondProducer { first: agent("ra") }]);
 }
+
+#[test]
+fn every_item_about_a_zone_that_is_not_there_is_pointed_at() {
+    let mut stage = stage();
+    let all = transact().check("work/a", 1).check("none/x", 0).and(put("work/c", json!(1))).and(put("no/y", json!(1)));
+    let refusal = stage.refusal("ra", all);
+    let items: Vec<_> = refusal.failures.iter().map(|failure| failure.item).collect();
+    assert_eq!(items, [Item::Check(1), Item::Write(1)]);
+}
