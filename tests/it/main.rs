@@ -6,11 +6,15 @@
 mod coverage;
 mod damage;
 mod demo;
+mod full;
 mod hostile;
+mod idle;
 mod kills;
+mod names;
 mod races;
 mod readme;
 mod rights;
+mod secrets;
 mod starts;
 mod streams;
 mod transcripts;

@@ -27,8 +27,9 @@ fn build() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "-p", "kokuban", "--target-dir"]).arg(target);
-    if profile.file_name().is_some_and(|name| name == "release") {
-        command.arg("--release");
+    let name = profile.file_name().expect("a profile has a name");
+    if name != "debug" {
+        command.arg("--profile").arg(name);
     }
     let status = command.current_dir(env!("CARGO_MANIFEST_DIR")).status().expect("cargo starts");
     assert!(status.success(), "`cargo build -p kokuban` failed");

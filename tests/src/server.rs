@@ -13,7 +13,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use tempfile::TempDir;
 
 use crate::caller::Caller;
@@ -35,6 +35,7 @@ pub struct Setup {
     args: Vec<String>,
     data: Option<PathBuf>,
     listen: Option<String>,
+    file_size_can_be_limited: bool,
 }
 
 impl Setup {
@@ -74,6 +75,13 @@ impl Setup {
     #[must_use]
     pub fn data(mut self, data: &Path) -> Self {
         self.data = Some(data.to_path_buf());
+        self
+    }
+
+    /// Makes [`TestServer::limit_file_size`] an error of writing instead of the end of the process.
+    #[must_use]
+    pub fn file_size_can_be_limited(mut self) -> Self {
+        self.file_size_can_be_limited = true;
         self
     }
 
@@ -226,7 +234,13 @@ impl TestServer {
         let config = self.dir.path().join("kokuban.toml");
         std::fs::write(&config, &self.setup.config).expect("a place to write");
         let log = File::options().create(true).append(true).open(self.log_path()).expect("a place to write");
-        let mut command = Command::new(server_binary());
+        let mut command = if self.setup.file_size_can_be_limited {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(server_binary());
+            shell
+        } else {
+            Command::new(server_binary())
+        };
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("KOKUBAN_") {
                 command.env_remove(name);
@@ -282,13 +296,42 @@ impl TestServer {
         assert_eq!(rest, "", "only the first line goes to standard output");
     }
 
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(self.pid()).expect("a pid")).expect("not 0");
+        kill_process(pid, signal).expect("a child can be signalled");
+    }
+
     /// Tells it to stop, and does not wait.
     ///
     /// # Panics
     /// When it is not running.
     pub fn signal_stop(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// SIGSTOP: the process stands still until [`Self::go_on`].
+    ///
+    /// # Panics
+    /// When it is not running.
+    pub fn pause(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// From now on nothing can be written behind this offset of any file, as if the disk were full; `None` ends that.
+    ///
+    /// # Panics
+    /// When it is not running.
+    pub fn limit_file_size(&self, bytes: Option<u64>) {
         let pid = Pid::from_raw(i32::try_from(self.pid()).expect("a pid")).expect("not 0");
-        kill_process(pid, Signal::TERM).expect("a child can be signalled");
+        prlimit(Some(pid), Resource::Fsize, Rlimit { current: bytes, maximum: None }).expect("a child can be limited");
+    }
+
+    /// SIGCONT.
+    ///
+    /// # Panics
+    /// When it is not running.
+    pub fn go_on(&self) {
+        self.signal(Signal::CONT);
     }
 
     /// SIGTERM, and waits for the end: how it ended, and after how long.

@@ -18,10 +18,10 @@ mod op;
 pub mod path;
 pub mod record;
 mod reduce;
-#[cfg(test)]
-mod scenario;
 pub mod rejection;
 pub mod reply;
+#[cfg(test)]
+mod scenario;
 pub mod verify;
 
 pub use command::{Command, Context, Decision, decide};

@@ -15,15 +15,33 @@ use crate::path::Path;
 #[serde(tag = "reply", rename_all = "snake_case")]
 pub enum Reply {
     Receipt(Box<Receipt>),
-    Transaction { receipts: Vec<Receipt> },
-    Lease { id: EntryId, grant: Grant },
-    Claimed { id: EntryId, grant: Grant, entry: Box<Entry>, notes: u64 },
+    Transaction {
+        receipts: Vec<Receipt>,
+    },
+    Lease {
+        id: EntryId,
+        grant: Grant,
+    },
+    Claimed {
+        id: EntryId,
+        grant: Grant,
+        entry: Box<Entry>,
+        notes: u64,
+    },
     LeaseEnded,
-    Noted { id: EntryId, note: SmolStr },
+    Noted {
+        id: EntryId,
+        note: SmolStr,
+    },
     NoteClosed,
-    Board { created: bool, warnings: Vec<Warning> },
+    Board {
+        created: bool,
+        warnings: Vec<Warning>,
+    },
     BoardDeleted,
-    Erased { values: u64 },
+    Erased {
+        values: u64,
+    },
     /// A deadline was worked off; nobody waits for the answer.
     Ticked,
 }
@@ -114,11 +132,23 @@ pub struct Grant {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Warning {
-    BoardCreated { blueprint: SmolStr },
-    ValueLarge { bytes: u64 },
-    SecondProducer { first: AgentName },
-    NotEnforced { members: Vec<String> },
+    BoardCreated {
+        blueprint: SmolStr,
+    },
+    ValueLarge {
+        bytes: u64,
+    },
+    SecondProducer {
+        first: AgentName,
+    },
+    NotEnforced {
+        members: Vec<String>,
+    },
     /// The board exists: what was given for its creation had no effect.
-    Ignored { members: Vec<SmolStr> },
-    StateLarge { bytes: u64 },
+    Ignored {
+        members: Vec<SmolStr>,
+    },
+    StateLarge {
+        bytes: u64,
+    },
 }

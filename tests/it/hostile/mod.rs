@@ -6,4 +6,5 @@
 
 mod broken;
 mod crowds;
+mod odd;
 mod slow;

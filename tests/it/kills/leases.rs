@@ -91,3 +91,21 @@ fn a_lease_that_ended_while_the_server_was_down_is_given_back_at_the_start() {
     });
     ta.post(&board.lease("working/k"), &json!({"ttl_ms": 1_000})).must(201);
 }
+
+/// SIGSTOP: time goes on while the process does not.
+#[test]
+fn a_server_that_was_stopped_for_a_while_knows_that_leases_have_ended() {
+    let server = Setup::disk().start();
+    let board = server.board("b");
+    let ra = server.as_agent("ra");
+    ra.put(&board.entry("working/k"), &json!({"value": 1, "status": "processing"})).must(201);
+    let lease = ra.post(&board.lease("working/k"), &json!({"ttl_ms": 400})).expect(201).json();
+    let paused = Instant::now();
+    server.pause();
+    until("the lease has ended", Duration::from_secs(5), || paused.elapsed() > Duration::from_millis(500));
+    server.go_on();
+    let body = json!({"value": 2, "version": 1, "lease_token": lease["lease_token"]});
+    assert_eq!(ra.put(&board.entry("working/k"), &body).refused(409, "lease_lost")["reason"], "expired");
+    let entry = ra.get(&board.entry("working/k")).expect(200).json();
+    assert_eq!((&entry["status"], &entry["owner"], &entry["value"]), (&json!("raw"), &json!(null), &json!(1)));
+}

@@ -14,13 +14,18 @@ use super::load::Load;
 use super::subscriber::follow;
 use crate::races::callers::{assert_revisions_without_hole, assert_versions_without_hole};
 
-const KILLS: u64 = 12;
+const KILLS: u64 = 20;
 const WRITERS: usize = 4;
+
+/// More kills for a longer run, from `KOKUBAN_TESTS_KILLS`.
+fn n_kills() -> u64 {
+    std::env::var("KOKUBAN_TESTS_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(KILLS)
+}
 
 /// The server is killed after every few acknowledgements; never in a quiet moment.
 fn kill_again_and_again(server: &mut TestServer, load: &Load<'_>, random: &mut Random) -> Duration {
     let mut longest_start = Duration::ZERO;
-    for _ in 0..KILLS {
+    for _ in 0..n_kills() {
         let enough = load.ledger.len() + 10 + random.index(200);
         until("the writers make progress", Duration::from_secs(30), || load.ledger.len() >= enough);
         server.kill();
@@ -99,7 +104,8 @@ fn what_was_acknowledged_survives_kills_in_a_loop_and_streams_have_no_gap() {
         assert_eq!(seen.revisions, (1..=end).collect::<Vec<_>>(), "each revision exactly once");
     }
     println!(
-        "kills {KILLS}, acknowledged {n_acks}, replayed {}, revisions {}, stream connections {:?}, longest start {longest_start:?}",
+        "kills {}, acknowledged {n_acks}, replayed {}, revisions {}, stream connections {:?}, longest start {longest_start:?}",
+        n_kills(),
         load.replays.load(Ordering::SeqCst),
         history.len(),
         seen.iter().map(|seen| seen.connections).collect::<Vec<_>>(),

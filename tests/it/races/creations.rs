@@ -52,6 +52,24 @@ fn one_of_64_creates() {
     one_of_many_creates(64);
 }
 
+/// The first write to an absent board creates it, in the same commit, once.
+#[test]
+fn one_of_many_first_writes_creates_the_board_and_all_land() {
+    let server = Setup::disk().config("[boards.\"trial-*\"]\nblueprint = \"default\"").start();
+    for round in 0..5 {
+        let board = BoardAt { name: format!("trial-{round}") };
+        let answers = together(&server, 16, |i, caller| {
+            caller.put(&board.entry(&format!("working/k{i}")), &json!({"value": i})).expect(201).json()
+        });
+        let created = answers.iter().filter(|receipt| receipt["warnings"][0]["code"] == "board_created").count();
+        assert_eq!(created, 1, "round {round}");
+        let history = board.history(&server.anonymous());
+        assert_eq!(history.len(), 16, "the creation is part of the first write");
+        let list = server.anonymous().get(&board.at("entries")).expect(200).json();
+        assert_eq!(list["items"].as_array().map(Vec::len), Some(16));
+    }
+}
+
 /// Whether the entry is live at each revision, by the history.
 fn lives(board: &BoardAt, caller: &kokuban_tests::Caller, zone: &str, key: &str) -> Vec<(u64, bool)> {
     let history = board.history(caller);

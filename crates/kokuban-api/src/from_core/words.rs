@@ -146,6 +146,7 @@ fn limit_reached(limit: &str, max: u64) -> String {
             format!("the values of the board would exceed {max} bytes (`{limit}`); shorten or delete some")
         }
         "notes_per_entry_max" => format!("the entry has {max} open notes, the most it may (`{limit}`); close some"),
+        _ if limit.contains("_bytes_") => format!("at most {max} bytes are allowed (`{limit}`)"),
         _ => format!("at most {max} are allowed (`{limit}`)"),
     }
 }

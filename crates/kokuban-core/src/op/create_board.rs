@@ -45,6 +45,12 @@ pub(crate) fn decide(scene: &Scene<'_>, create: &CreateBoard) -> Result<Drafted,
         // A board that was deleted goes on counting, so that no version of its keys repeats.
         floor: Version(scene.board.revision().0),
     }));
+    let max = create.blueprint.limits.labels_max;
+    if create.labels.len() as u64 > max {
+        let mut failures = Failures::of(Item::Whole);
+        failures.add_at("/labels", Rejection::LimitReached { limit: "labels_max", max });
+        return Err(Refusal { failures: failures.into_list(), current: None });
+    }
     let mut events = vec![created];
     let opened = preview(scene.board, scene.ctx, events.clone(), scene.revision);
     let inside = Scene { board: &opened, actor: scene.actor, ctx: scene.ctx, revision: scene.revision };
@@ -85,7 +91,11 @@ fn inputs(scene: &Scene<'_>, create: &CreateBoard) -> Result<Vec<Event>, Refusal
             failures.add_at(format!("/inputs/{}", escape(id)), Rejection::InvalidValue { what });
             continue;
         }
-        growth.judge(scene, id, None, value, &mut failures);
+        let mut sizes = Failures::of(Item::Whole);
+        growth.judge(scene, id, None, value, &mut sizes);
+        for failure in sizes.into_list() {
+            failures.add_at(format!("/inputs/{}", escape(id)), failure.rejection);
+        }
         let status = failures.keep(status::judge(scene, id, None, None, false)).flatten();
         events.push(Event::EntryWritten(Box::new(EntryWritten {
             id: id.clone(),

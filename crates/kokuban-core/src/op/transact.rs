@@ -102,11 +102,13 @@ fn bounded(scene: &Scene<'_>, transact: &Transact, failures: &mut Vec<Failure>) 
     let limits = &scene.board.blueprint().limits;
     if transact.items.len() as u64 > limits.writes_per_transaction_max {
         let max = limits.writes_per_transaction_max;
-        failures.push(failure(Item::Whole, Rejection::LimitReached { limit: "writes_per_transaction_max", max }));
+        let rejection = Rejection::LimitReached { limit: "writes_per_transaction_max", max };
+        failures.push(Failure { pointer: Some("/writes".into()), ..failure(Item::Whole, rejection) });
     }
     if transact.checks.len() as u64 > limits.checks_per_transaction_max {
         let max = limits.checks_per_transaction_max;
-        failures.push(failure(Item::Whole, Rejection::LimitReached { limit: "checks_per_transaction_max", max }));
+        let rejection = Rejection::LimitReached { limit: "checks_per_transaction_max", max };
+        failures.push(Failure { pointer: Some("/checks".into()), ..failure(Item::Whole, rejection) });
     }
 }
 

@@ -176,6 +176,10 @@ fn judge_content(scene: &Scene<'_>, write: &Write, entry: Option<&Entry>, failur
     {
         failures.add_at("/schema_version", Rejection::UnknownSchemaVersion { given, current });
     }
+    let max = scene.board.blueprint().limits.operations_per_patch_max;
+    if matches!(&write.change, Change::Patch(operations) if operations.len() as u64 > max) {
+        failures.add(Rejection::LimitReached { limit: "operations_per_patch_max", max });
+    }
     let max = scene.board.blueprint().limits.derived_from_max;
     if write.marks.derived_from.as_ref().is_some_and(|list| list.len() as u64 > max) {
         failures.add_at("/derived_from", Rejection::LimitReached { limit: "derived_from_max", max });

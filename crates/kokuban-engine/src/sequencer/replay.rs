@@ -39,7 +39,7 @@ fn replay(handle: &BoardHandle, commit: &Commit, task: &Task) -> Result<Answer, 
     let published = handle.published();
     let now = handle.now();
     let mut reply = keyed.reply.clone();
-    if let Some(refusal) = lost_lease(&published.board, &reply, now, task) {
+    if let Some(refusal) = lost_lease(&published.board, commit, &reply, now, task) {
         let refusal = Box::new(refusal);
         return Err(Error::Refused { refusal, position: published.board.position(), now });
     }
@@ -48,7 +48,7 @@ fn replay(handle: &BoardHandle, commit: &Commit, task: &Task) -> Result<Answer, 
 }
 
 /// A lease of the stored answer that has ended since.
-fn lost_lease(board: &Board, reply: &Reply, now: BoardTime, task: &Task) -> Option<Refusal> {
+fn lost_lease(board: &Board, commit: &Commit, reply: &Reply, now: BoardTime, task: &Task) -> Option<Refusal> {
     let Task::Ask(request) = task else { return None };
     reply.grants().find_map(|(id, grant)| {
         let live = board.live_lease(id, now);
@@ -57,9 +57,13 @@ fn lost_lease(board: &Board, reply: &Reply, now: BoardTime, task: &Task) -> Opti
         }
         // Past its deadline, but the commit that ends it is still to come.
         let overdue = board.lease(id).is_some_and(|lease| lease.token == grant.token);
-        let reason = match overdue {
-            true => LeaseEnd::Expired,
-            false => board.lease_end(id, &request.actor.agent, grant.token),
+        let reason = if overdue {
+            LeaseEnd::Expired
+        } else if board.life().is_none_or(|life| life.epoch != commit.epoch) {
+            // The board was deleted, and everything on it.
+            LeaseEnd::Deleted
+        } else {
+            board.lease_end(id, &request.actor.agent, grant.token)
         };
         let held_by = live.map(|lease| lease.holder.clone());
         let refusal = Refusal::of(Rejection::LeaseLost { token: grant.token, reason, held_by });

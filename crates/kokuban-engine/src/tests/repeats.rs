@@ -139,3 +139,15 @@ async fn a_dry_run_neither_remembers_nor_replays_a_key() {
     let judged = rejection(bench.ask(dry()).await);
     assert!(matches!(judged, Rejection::VersionConflict { .. }), "{judged:?}");
 }
+
+#[tokio::test]
+async fn a_lease_that_went_with_its_board_is_not_handed_out() {
+    let bench = Bench::new().await;
+    bench.put("a", json!(1), 0).await;
+    let mut again = keyed("k", "f", ask("ra", acquire("a", 10_000)));
+    again.create_with = kokuban_core::blueprint::builtin("default");
+    bench.ask(again.clone()).await.expect("a lease");
+    bench.ask(ask("root", Command::DeleteBoard)).await.expect("deleted");
+    let lost = rejection(bench.ask(again).await);
+    assert!(matches!(lost, Rejection::LeaseLost { reason: LeaseEnd::Deleted, .. }), "{lost:?}");
+}

@@ -8,6 +8,7 @@ use kokuban_api::answers::{BoardState, BoardSummary, LargestEntry, List, StateLe
 use kokuban_api::bodies::{BlueprintRef, CreateBoard};
 use kokuban_api::from_core;
 use kokuban_api::names::board_href;
+use kokuban_api::problem::{Next, NextAction};
 use kokuban_api::query::{BoardsQuery, LabelFilter, PlainQuery, ReadQuery, RefusalsQuery};
 use kokuban_api::{ErrorCode, ErrorItem, Problem};
 use kokuban_core::blueprint::Blueprint;
@@ -33,6 +34,8 @@ const STATE_BYTES_LARGE: u64 = 32 * 1_024;
 const LARGEST_SHOWN: usize = 5;
 /// Boards looked at for one page of a list.
 const BOARDS_LOOKED_AT_MAX: usize = 2_000;
+/// Names read at a time.
+const NAMES_PER_PAGE: usize = 1_000;
 
 pub(crate) fn router() -> Router<AppState> {
     Router::new()
@@ -192,23 +195,26 @@ async fn list(call: Call) -> ApiResult<Response> {
     };
     let mut items = Vec::new();
     let mut looked = 0;
+    let mut last: Option<BoardName> = None;
     let mut next_page = None;
     'pages: loop {
-        let page = call.app.engine.list(after.clone(), query.limit.max(100)).await;
+        let page = call.app.engine.list(after.clone(), NAMES_PER_PAGE).await;
         let page = page.map_err(|_| ApiError::new(ErrorCode::Unavailable, "the storage cannot be read now"))?;
         if page.is_empty() {
             break;
         }
         for info in page {
-            if items.len() == query.limit || looked == BOARDS_LOOKED_AT_MAX {
-                next_page = after.as_ref().map(|name| pages::written(name.as_str()));
-                break 'pages;
-            }
             after = Some(info.board.clone());
-            looked += 1;
+            // Neither a page nor a token tells of boards that the caller may not see.
             if !call.caller.may_see(&info.board) {
                 continue;
             }
+            if items.len() == query.limit || looked == BOARDS_LOOKED_AT_MAX {
+                next_page = last.map(|name| pages::written(name.as_str()));
+                break 'pages;
+            }
+            looked += 1;
+            last = Some(info.board.clone());
             // One that is set aside is not lost from sight: it is in `/readyz` and answers 503 by name.
             let Ok(Some(handle)) = call.app.engine.board(&info.board).await else { continue };
             let published = handle.published();
@@ -236,7 +242,13 @@ async fn remove(call: Call) -> ApiResult<Response> {
     call.takes_no_conditions()?;
     let repeat = call.repeat(None)?;
     let asked = Asked { repeat, dry_run: query.dry_run, ..Asked::new(Command::DeleteBoard) };
-    let answer = call.ask(&name, asked).await?;
+    let answer = call.ask(&name, asked).await.map_err(|mut error| {
+        // Whoever wants it gone is done, and is not to be led to create it.
+        if error.problem().is(ErrorCode::BoardNotFound) {
+            error.problem_mut().next = Next::action(NextAction::Stop);
+        }
+        error
+    })?;
     Ok(Reply::empty(StatusCode::NO_CONTENT).at(answer.position).replayed(answer.replayed).send())
 }
 

@@ -18,7 +18,7 @@ use kokuban_api::query::{self, EntriesQuery, EntryQuery, WriteQuery};
 use kokuban_api::{ErrorCode, ErrorItem, Problem};
 use kokuban_core::board::Board;
 use kokuban_core::caller::readable_zone;
-use kokuban_core::command::{Command, Write};
+use kokuban_core::command::{Command, Conditions, TagMatch, Write};
 use kokuban_core::entry::Entry;
 use kokuban_core::ids::{BoardName, BoardTime, EntryId, Key, Position, Version};
 use kokuban_core::rejection::Rejection;
@@ -28,7 +28,7 @@ use tokio::time::Instant;
 
 use super::boards::stale_page;
 use crate::app::AppState;
-use crate::call::{Asked, Call, position_problem, problem_of};
+use crate::call::{Asked, Call, board_not_found, position_problem, problem_of};
 use crate::edge::BodyNeed;
 use crate::error::{ApiError, ApiResult};
 use crate::pages;
@@ -250,6 +250,9 @@ async fn wait(
     query: &EntryQuery,
 ) -> ApiResult<Arc<Published>> {
     let arrived = |published: &Published| {
+        if !published.board.exists() {
+            return true;
+        }
         let entry = published.board.entry(id);
         let newer = query.after_version.is_none_or(|version| entry.is_some_and(|entry| entry.version > version));
         let moved = query
@@ -265,10 +268,11 @@ async fn wait(
     }
     let _place = call.wait_in_line()?;
     let until = Instant::now() + Duration::from_millis(ms);
-    Ok(tokio::select! {
+    let found = tokio::select! {
         found = handle.wait_until(until, arrived) => found,
         () = call.app.shutdown.stopping() => handle.published(),
-    })
+    };
+    if found.board.exists() { Ok(found) } else { Err(board_not_found(handle.name())) }
 }
 
 /// The board as it was, where the query asks for the past.
@@ -340,7 +344,7 @@ async fn write_with(
 ) -> ApiResult<Response> {
     add_query(&mut write, query)?;
     write.atomic = query.atomic;
-    let (id, version) = (write.id.clone(), named_version(&write));
+    let (id, version) = (write.id.clone(), named_version(&write.conditions));
     let asked = Asked {
         repeat,
         dry_run: query.dry_run,
@@ -354,9 +358,8 @@ async fn write_with(
 }
 
 /// The version that a refused caller had read.
-fn named_version(write: &Write) -> Option<Version> {
-    use kokuban_core::command::TagMatch;
-    match (&write.conditions.if_match, write.conditions.version) {
+fn named_version(conditions: &Conditions) -> Option<Version> {
+    match (&conditions.if_match, conditions.version) {
         (_, Some(version)) => Some(version),
         (Some(TagMatch::Tags(tags)), None) => tags.first().map(|(version, _)| *version),
         _ => None,
@@ -399,7 +402,7 @@ async fn remove(call: Call) -> ApiResult<Response> {
     let preconditions = Preconditions::read(&call.headers).map_err(problem_of)?;
     let repeat = call.repeat(None)?;
     let delete = from_core::delete(id.clone(), &query, &preconditions);
-    let version = delete.conditions.version;
+    let version = named_version(&delete.conditions);
     let asked = Asked {
         repeat,
         dry_run: query.dry_run,

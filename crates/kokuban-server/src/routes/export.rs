@@ -164,7 +164,8 @@ impl Export {
         let may_read =
             |id: &EntryId| rules.as_ref().is_some_and(|rules| readable(rules, &self.actor, &id.zone).is_some());
         let shown = commit.touched.iter().all(|touched| may_read(&touched.id))
-            && commit.events.iter().filter_map(Event::entry).all(may_read);
+            && commit.events.iter().filter_map(Event::entry).all(may_read)
+            && commit.events.iter().all(|event| tells_no_secret_zone(event, &self.actor));
         self.withheld |= !shown;
         let text = std::str::from_utf8(&decoded.head).map_err(io::Error::other)?;
         let written = CommitLine {
@@ -225,6 +226,12 @@ fn line<T: serde::Serialize>(content: &T) -> io::Result<Bytes> {
     let mut line = serde_json::to_vec(content)?;
     line.push(b'\n');
     Ok(line.into())
+}
+
+/// A blueprint names all zones; for a reader, one that it may not read does not exist.
+fn tells_no_secret_zone(event: &Event, actor: &Actor) -> bool {
+    let Event::BoardCreated(created) = event else { return true };
+    created.blueprint.zones.keys().all(|zone| readable(&created.blueprint, actor, zone).is_some())
 }
 
 #[cfg(test)]

@@ -194,3 +194,14 @@ fn only_past_values_are_erased_and_by_an_admin() {
     assert_eq!(done.tags(), ["erased"]);
     assert_eq!(stage.value("work/a"), json!("public"));
 }
+
+#[test]
+fn a_limit_that_the_blueprint_lowers_holds_for_labels_and_is_pointed_at_in_inputs() {
+    let rules = "[zones.z]\n[limits]\nlabels_max = 1\nvalue_bytes_max = 4";
+    let mut stage = Stage::empty();
+    let mut labelled = create(rules);
+    labelled.labels.extend([("a".into(), "x".into()), ("b".into(), "y".into())]);
+    assert_eq!(stage.refused("ra", labelled), Rejection::LimitReached { limit: "labels_max", max: 1 });
+    let refusal = stage.refusal("ra", create(rules).input("z/a", &json!(1)).input("z/b", &json!("too long")));
+    assert_eq!(refusal.failures[0].pointer.as_deref(), Some("/inputs/z~1b"));
+}

@@ -372,3 +372,11 @@ fn an_atomic_patch_is_refused_whole_where_something_would_be_left_out() {
     assert_eq!(stage.ok("ra", patch("work/a").version(1).set("m", json!(1)).set("n", json!(1)).atomic()).version(), 2);
     assert_eq!(stage.value("work/a"), json!({"m": 1, "n": 1, "o": {"k": 1}}));
 }
+
+#[test]
+fn a_blueprint_may_lower_how_many_operations_a_patch_has() {
+    let mut stage = Stage::with("[zones.z]\n[limits]\noperations_per_patch_max = 1");
+    let refused = stage.refused("ra", patch("z/a").set("a", json!(1)).set("b", json!(2)));
+    assert_eq!(refused, Rejection::LimitReached { limit: "operations_per_patch_max", max: 1 });
+    stage.ok("ra", patch("z/a").set("a", json!(1)));
+}

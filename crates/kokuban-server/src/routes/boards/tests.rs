@@ -62,3 +62,30 @@ async fn refusals_say_which_call_was_refused_and_only_on_boards_that_are_there()
     let ahead = stage.position().await.replace(".1", ".9");
     stage.get(&format!("/v1/boards/b/refusals?min_position={ahead}")).await.refuses(409, "future_position");
 }
+
+#[tokio::test]
+async fn a_list_of_boards_goes_on_by_tokens_and_tells_nothing_of_others() {
+    let stage = Stage::new().await;
+    for name in ["a+b", "b", "c"] {
+        let path = format!("/v1/boards/{name}");
+        stage.ask("PUT", &path, &[], Some(&json!({"blueprint": "default"}))).await.is(201);
+    }
+    let (mut seen, mut page) = (Vec::new(), String::new());
+    loop {
+        let list = stage.get(&format!("/v1/boards?limit=1{page}")).await.is(200);
+        seen.push(list["items"][0]["board"].as_str().unwrap().to_owned());
+        match list["next_page"].as_str() {
+            Some(next) => page = format!("&page={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(seen, ["a+b", "b", "c"]);
+    stage.get("/v1/boards?page=b").await.refuses(400, "invalid_query");
+}
+
+#[tokio::test]
+async fn whoever_deletes_what_is_not_there_is_not_led_to_create_it() {
+    let stage = Stage::new().await;
+    let refused = stage.ask("DELETE", "/v1/boards/none", &[], None).await.refuses(404, "board_not_found");
+    assert_eq!(refused["next"], json!({"action": "stop"}));
+}

@@ -175,3 +175,38 @@ async fn waiting_reads_have_places_like_streams() {
     stage.get("/v1/boards/b/changes?wait_ms=60").await.refuses(429, "rate_limited");
     stage.get(&format!("{K}?after_version=0&wait_ms=60")).await.is(200);
 }
+
+#[tokio::test]
+async fn a_wait_ends_when_its_board_is_deleted() {
+    let stage = Stage::new().await;
+    stage.put("working/k", json!({"value": 1})).await;
+    let path = format!("{K}?after_version=1&wait_ms=30000");
+    let (waited, deleted) = tokio::join!(stage.get(&path), stage.ask("DELETE", "/v1/boards/b", &[], None));
+    deleted.is(204);
+    waited.refuses(404, "board_not_found");
+}
+
+#[tokio::test]
+async fn a_conflict_tells_what_changed_however_the_version_was_named() {
+    let stage = Stage::new().await;
+    stage.put("working/k", json!({"value": {"a": 1, "b": 1}})).await;
+    stage.put("working/k", json!({"value": {"a": 1, "b": 2}, "version": 1})).await;
+    let tag = format!("\"1-{}\"", stage.position().await.split('.').next().unwrap());
+    let item = |write: Value| json!({"writes": [write], "checks": []});
+    let put = json!({"method": "put", "zone": "working", "key": "k", "version": 1, "value": 3});
+    let delete = json!({"method": "delete", "zone": "working", "key": "k", "version": 1});
+    let check = json!({"writes": [], "checks": [{"zone": "working", "key": "k", "version": 1}]});
+    let several = "/v1/boards/b/transactions";
+    for (method, path, tag, body) in [
+        ("PUT", K, None, Some(json!({"value": 3, "version": 1}))),
+        ("PUT", K, Some(tag.as_str()), Some(json!({"value": 3}))),
+        ("DELETE", K, Some(tag.as_str()), None),
+        ("POST", several, None, Some(item(put))),
+        ("POST", several, None, Some(item(delete))),
+        ("POST", several, None, Some(check)),
+    ] {
+        let headers: Vec<_> = tag.iter().map(|tag| ("if-match", *tag)).collect();
+        let refused = stage.ask(method, path, &headers, body.as_ref()).await.json();
+        assert_eq!((&refused["code"], &refused["changed"]), (&json!("version_conflict"), &json!(["/b"])), "{refused}");
+    }
+}

@@ -71,9 +71,9 @@ async fn a_commit_that_may_not_be_read_is_exported_by_its_hash_only() {
     stage.ask("POST", "/v1/boards/b/notes/closed/plan", &rb, Some(&json!({"text": "s3cret note"}))).await.is(201);
     stage.put("open/news", json!({"value": 1})).await;
     let text = export(&stage, "ra").await;
-    assert!(!text.contains("s3cret") && !text.contains("plan"), "{text}");
+    assert!(!text.contains("s3cret") && !text.contains("plan") && !text.contains("closed"), "{text}");
     let report = verify(&text);
-    assert_eq!((report.commits, report.withheld, report.entries), (4, 2, None));
+    assert_eq!((report.commits, report.withheld, report.entries), (4, 3, None));
     assert_eq!(verify(&export(&stage, "rb").await).entries, Some(2));
 }
 
@@ -90,7 +90,7 @@ async fn an_earlier_life_of_a_board_is_read_by_its_own_rules() {
     let text = export(&stage, "ra").await;
     assert!(!text.contains("s3cret") && text.contains("new"));
     let report = verify(&text);
-    assert_eq!((report.commits, report.withheld), (4, 1));
+    assert_eq!((report.commits, report.withheld), (4, 2));
     assert_eq!(verify(&export(&stage, "rb").await).entries, Some(1));
 }
 
