@@ -9,7 +9,7 @@ use std::io;
 use std::process::ExitCode;
 
 use kokuban_api::problem::Current;
-use kokuban_api::{NextAction, Problem};
+use kokuban_api::{ErrorCode, NextAction, Problem};
 
 use crate::args::ClientArgs;
 use crate::caller;
@@ -73,6 +73,10 @@ impl Failure {
         match self {
             Self::Call { error, .. } if error.is_unreachable() && error.problem().is_none() => {
                 Self::Unreachable { url: caller::url(client).to_owned(), error }
+            }
+            Self::Call { error, redo: None } if may_create_the_board(&error) => {
+                let create = Redo("kokuban board create".to_owned() + &caller::flags(client));
+                Self::Call { error, redo: Some(create) }
             }
             Self::Call { error, redo: Some(Redo(command)) } => {
                 Self::Call { error, redo: Some(Redo(command + &caller::flags(client))) }
@@ -159,10 +163,17 @@ fn write_problem(f: &mut fmt::Formatter<'_>, problem: &Problem, redo: Option<&Re
         write!(f, "\n  did you mean `{}`?", safe(nearest))?;
     }
     write!(f, "\n  next: {}", advice(problem))?;
-    if let (Some(redo), Some(current)) = (redo, &problem.current) {
-        write!(f, "\n  then: {}", redo.0.replace("{version}", &current.version.to_string()))?;
+    match (redo, &problem.current) {
+        (Some(Redo(command)), Some(current)) => {
+            write!(f, "\n  then: {}", command.replace("{version}", &current.version.to_string()))
+        }
+        (Some(Redo(command)), None) if !command.contains("{version}") => write!(f, "\n  then: {command}"),
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+fn may_create_the_board(error: &kokuban_client::Error) -> bool {
+    error.problem().is_some_and(|problem| problem.is(ErrorCode::BoardNotFound) && problem.next.path.is_some())
 }
 
 fn write_current(f: &mut fmt::Formatter<'_>, current: &Current) -> fmt::Result {
@@ -205,7 +216,6 @@ pub(crate) fn advice(problem: &Problem) -> String {
 #[cfg(test)]
 mod tests {
     use kokuban_api::problem::Next;
-    use kokuban_api::{ErrorCode, NextAction};
     use kokuban_client::Error;
     use kokuban_core::ids::Version;
 
@@ -278,6 +288,15 @@ mod tests {
         let client = ClientArgs { agent: Some("rv".into()), board: Some("意向".into()), ..ClientArgs::default() };
         let text = Failure::Call { error: Error::Problem(problem), redo }.asked_by(&client).to_string();
         assert!(text.ends_with("kokuban delete z/k --version 7 --board '意向' --agent rv"), "{text}");
+    }
+
+    #[test]
+    fn a_board_that_is_not_there_can_be_created_with_the_next_command() {
+        let create = Next::call(NextAction::FixRequest, "PUT", "/v1/boards/b");
+        let problem = Problem::new(ErrorCode::BoardNotFound, "as told").with_next(create);
+        let client = ClientArgs { board: Some("b".into()), ..ClientArgs::default() };
+        let text = Failure::from(Error::Problem(problem)).asked_by(&client).to_string();
+        assert!(text.ends_with("then: kokuban board create --board b"), "{text}");
     }
 
     #[test]

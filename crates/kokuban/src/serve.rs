@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use kokuban_journal::sqlite::Salvage;
-use kokuban_server::config::{Config, ConfigError, Flag, Sources};
+use kokuban_server::config::{self, AuthMode, Config, ConfigError, Flag, Sources};
 use kokuban_server::serve::Server;
 use kokuban_server::shutdown::Shutdown;
 use kokuban_server::telemetry;
@@ -43,9 +43,10 @@ async fn run(config: Config, salvage: Salvage, mode: Mode, end_with_stdin: bool)
         crate::stdin::when_it_ends(move || shutdown.begin());
     }
     let signals = shutdown.on_signals().context("signals cannot be handled")?;
+    let banner = (mode == Mode::Dev).then(|| banner(&config));
     let server = Server::open(config, salvage, shutdown.clone()).await?;
     let signals = tokio::spawn(signals);
-    announce(server.local_addr(), mode).context("standard output cannot be written")?;
+    announce(server.local_addr(), banner.as_deref()).context("standard output cannot be written")?;
     tokio::select! {
         () = server.run() => {}
         // Whatever was acknowledged is in the journal already.
@@ -55,16 +56,34 @@ async fn run(config: Config, salvage: Salvage, mode: Mode, end_with_stdin: bool)
     Ok(())
 }
 
-fn announce(addr: SocketAddr, mode: Mode) -> std::io::Result<()> {
+fn announce(addr: SocketAddr, banner: Option<&str>) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "listening on http://{addr}")?;
     stdout.flush()?;
-    if mode == Mode::Dev {
-        let banner = include_str!("dev-banner.txt").replace("{url}", &format!("http://{addr}"));
+    if let Some(banner) = banner {
+        let banner = banner.replace("{url}", &format!("http://{addr}"));
         // A banner that cannot be shown is no reason not to serve.
         let _ = std::io::stderr().lock().write_all(banner.as_bytes());
     }
     Ok(())
+}
+
+/// The first steps, as commands that this server takes as they stand; all but its address.
+fn banner(config: &Config) -> String {
+    let kept = match config.durability {
+        config::Durability::Memory => "Nothing is kept; --data DIR keeps it.".to_owned(),
+        config::Durability::Disk => format!("Kept in {}.", config.data.display()),
+    };
+    let (access, as_ra, as_ta, as_any) = match config.auth {
+        AuthMode::Open => ("no credentials", " -H 'Kokuban-Agent: ra'", " -H 'Kokuban-Agent: ta'", ""),
+        AuthMode::Token => {
+            let bearer = " -H \"Authorization: Bearer $KOKUBAN_TOKEN\"";
+            ("callers need a token (here in $KOKUBAN_TOKEN)", bearer, bearer, bearer)
+        }
+    };
+    [("{access}", access), ("{kept}", &kept), ("{as_ra}", as_ra), ("{as_ta}", as_ta), ("{as_any}", as_any)]
+        .into_iter()
+        .fold(include_str!("dev-banner.txt").to_owned(), |text, (place, words)| text.replace(place, words))
 }
 
 fn config(args: &ServeArgs, mode: Mode) -> Result<Config, Failure> {
@@ -95,6 +114,9 @@ fn config(args: &ServeArgs, mode: Mode) -> Result<Config, Failure> {
     if mode == Mode::Dev {
         config.create_any_board_with_default();
     }
+    if args.data.is_some() && config.durability == config::Durability::Memory {
+        config.warnings.push("--data is not used: with `durability = \"memory\"` nothing is written".to_owned());
+    }
     Ok(config)
 }
 
@@ -104,4 +126,25 @@ pub(crate) fn check_config(path: &Path) -> Result<(), Vec<String>> {
     let lines = |error: ConfigError| error.flaws.iter().map(ToString::to_string).collect();
     let config = Config::load(&sources).map_err(lines)?;
     kokuban_server::config::load_blueprints(&config).map(|_| ()).map_err(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_banner_says_how_to_call_this_server_and_what_it_keeps() {
+        let memory = config::Durability::Memory;
+        let open = banner(&Config { durability: memory, auth: AuthMode::Open, ..Config::default() });
+        assert!(
+            open.contains("no credentials") && open.contains("Kokuban-Agent: ra") && open.contains("Nothing is kept")
+        );
+        let disk = config::Durability::Disk;
+        let tokens = banner(&Config { durability: disk, auth: AuthMode::Token, ..Config::default() });
+        assert_eq!(tokens.matches("Bearer $KOKUBAN_TOKEN").count(), 4);
+        assert!(!tokens.contains("Kokuban-Agent") && tokens.contains("Kept in "), "{tokens}");
+        for text in [open, tokens] {
+            assert!(!text.replace("{url}", "").contains("{a") && !text.contains("{kept}"), "{text}");
+        }
+    }
 }

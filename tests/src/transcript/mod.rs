@@ -1,9 +1,6 @@
 //! Golden transcripts: requests with the answers they must get, in a form that people read.
 //!
 //! ```text
-//! # What this file shows.
-//! @config [boards."*"]
-//!
 //! ### A title
 //! PUT /v1/boards/b
 //! Kokuban-Agent: lin

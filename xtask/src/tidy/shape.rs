@@ -17,6 +17,10 @@ const PAUSES: &[(&str, usize, &str)] = &[
     ("crates/kokuban-server/src/accept/tests.rs", 1, "the slow peer is what is tested"),
     ("tests/src/wait.rs", 1, "the one place where tests over processes pause between two looks"),
     ("crates/kokuban-client/src/lease.rs", 1, "asks for a condition again, within a bound"),
+    ("tests/it/hostile/slow.rs", 1, "the slow peer is what is tested"),
+    ("tests/it/kills/load.rs", 1, "a client waits between two attempts; nothing is decided by it"),
+    ("tests/it/kills/subscriber.rs", 1, "a client waits before it connects again; nothing is decided by it"),
+    ("tests/it/streams/cases.rs", 1, "spreads writes over the life of the polls that wait for them"),
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

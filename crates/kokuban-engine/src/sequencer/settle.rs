@@ -60,31 +60,54 @@ impl Sequencer {
         }
     }
 
-    /// Asks the journal until it knows. Nothing else of this board is answered meanwhile.
-    async fn resolve(&mut self, batch: Batch) {
+    /// Asks the journal until it knows. Nothing of this board is decided meanwhile; reads go on.
+    async fn resolve(&mut self, mut batch: Batch) {
         let Some(first) = batch.records.first() else { return self.succeed(batch) };
         let commit_id = first.commit_id;
-        for _ in 0..RESOLVE_TRIES_MAX {
+        let mut tries = 0;
+        loop {
             let journal = &self.handle.shared.journal;
             match journal.resolve(self.handle.name.clone(), batch.expected(), commit_id).await {
                 Ok(Resolved::Appended(_)) => return self.succeed(batch),
                 Ok(Resolved::Absent) => return self.decide_again(batch).await,
                 Ok(Resolved::Conflict(_)) => return self.catch_up(batch).await,
-                Err(error) => {
-                    tracing::warn!(board = %self.handle.name, %error, "cannot learn what became of an append");
-                    tokio::time::sleep(RESOLVE_PAUSE).await;
+                Err(error) if tries == RESOLVE_TRIES_MAX => {
+                    tracing::error!(board = %self.handle.name, %error, "the outcome of an append stays unknown for now");
+                }
+                Err(_) => {}
+            }
+            if tries >= RESOLVE_TRIES_MAX {
+                self.answer_in_doubt(&mut batch);
+                if self.handle.inbox().closing {
+                    // The next start reads what is stored; until then nobody may decide on what may be outdated.
+                    return self.set_aside_in_doubt(&batch);
                 }
             }
+            tries = tries.saturating_add(1);
+            tokio::time::sleep(RESOLVE_PAUSE).await;
         }
-        // The published state may lag behind the stored one, so this board must be loaded anew before it goes on.
-        tracing::error!(board = %self.handle.name, "the outcome of an append stays unknown; the board is set aside");
-        let _ = self.handle.quarantine.set(Quarantine {
-            revision: Some(first.revision),
-            detail: "the storage could not say whether this revision was recorded; restart the server".to_owned(),
+    }
+
+    /// The storage takes its time to say what became of an append: nobody is kept waiting for that.
+    fn answer_in_doubt(&mut self, batch: &mut Batch) {
+        let in_flight = self.in_flight.iter_mut().flat_map(|in_flight| in_flight.batch.answers.drain(..));
+        for (pending, verdict) in batch.answers.drain(..).chain(in_flight) {
+            let recorded = matches!(verdict, Verdict::Done { recorded: true, .. });
+            let error = if recorded { Error::OutcomeUnknown } else { Error::Unavailable };
+            let _ = pending.reply.send(Err(error));
+        }
+        // These were not decided at all: nothing happened to them.
+        let waiting = self.waiting.drain(..).chain(self.handle.inbox().take(usize::MAX));
+        waiting.for_each(|pending| {
+            let _ = pending.reply.send(Err(Error::Unavailable));
         });
-        for pending in batch.into_requests() {
-            let _ = pending.reply.send(Err(Error::OutcomeUnknown));
-        }
+    }
+
+    fn set_aside_in_doubt(&self, batch: &Batch) {
+        let _ = self.handle.quarantine.set(Quarantine {
+            revision: batch.records.first().map(|first| first.revision),
+            detail: "the storage could not say whether this revision was recorded before the server stopped".to_owned(),
+        });
     }
 
     /// Another server wrote: read what it wrote, then decide the same requests on top of it.
