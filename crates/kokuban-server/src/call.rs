@@ -12,7 +12,7 @@ use axum::extract::{FromRequest, Request};
 use http::HeaderMap;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 use kokuban_api::headers::{self, ReturnPreference};
-use kokuban_api::names::{read_key, read_segment};
+use kokuban_api::names::{self, read_key, read_segment};
 use kokuban_api::problem::Next;
 use kokuban_api::{ErrorCode, ErrorItem, NextAction, Problem};
 use kokuban_core::board::Board;
@@ -387,7 +387,8 @@ pub fn position_problem(code: ErrorCode, handle: &BoardHandle, published: &Publi
         ErrorCode::FuturePosition => "the board has not come so far",
         _ => "the log no longer reaches back so far",
     };
-    let problem = Problem::new(code, detail);
+    let next = Next::call(NextAction::Reread, "GET", names::board_href(handle.name()));
+    let problem = Problem::new(code, detail).with_next(next);
     match published.board.position() {
         Some(head) => {
             let oldest = Position { epoch: head.epoch, revision: handle.oldest() };

@@ -318,10 +318,8 @@ impl Board {
         commit: &Commit,
     ) -> Result<(), ApplyError> {
         let held = self.leases.get(id);
-        // Writes of the holder prolong a hold; they do not begin it anew.
-        let granted = held
-            .filter(|held| kind == LeaseKind::Hold && held.kind == kind && held.holder == *holder)
-            .map_or(commit.board_time, |held| held.granted);
+        // Who holds the entry already goes on holding it, with whatever token: the cap on holding counts from the first.
+        let granted = held.filter(|held| held.holder == *holder).map_or(commit.board_time, |held| held.granted);
         self.end_lease(id, LeaseEnd::Superseded);
         let token = token_of(commit.revision);
         let lease = Lease { holder: holder.clone(), token, kind, ttl_ms, granted, deadline, resumed: 0 };

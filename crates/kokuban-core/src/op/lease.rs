@@ -100,7 +100,7 @@ pub(crate) fn for_write(
         return match (others, mine) {
             (Some(others), _) => Err(held(scene, others)),
             (None, Some(mine)) if mine.kind == LeaseKind::Lease => Ok(Some(renewal(scene, zone, id, mine, ttl_ms))),
-            _ => Ok(Some(grant(scene, zone, id, LeaseKind::Lease, ttl_ms, scene.ctx.now))),
+            _ => Ok(Some(grant(scene, zone, id, LeaseKind::Lease, ttl_ms, held_since(scene, id)))),
         };
     }
     match (zone.hold_ms, others, mine) {
@@ -169,7 +169,13 @@ pub(crate) fn judge_acquire(scene: &Scene<'_>, acquire: &Acquire, failures: &mut
         failures.add(locked);
     }
     let zone = scene.board.blueprint().zone(&id.zone)?;
-    Some(grant(scene, zone, id, LeaseKind::Lease, acquire.ttl_ms, scene.ctx.now))
+    Some(grant(scene, zone, id, LeaseKind::Lease, acquire.ttl_ms, held_since(scene, id)))
+}
+
+/// When the caller began to hold the entry: a new token, or a lease for a hold, does not begin it anew.
+fn held_since(scene: &Scene<'_>, id: &EntryId) -> BoardTime {
+    let own = scene.board.lease(id).filter(|lease| lease.holder == scene.actor.agent);
+    own.map_or(scene.ctx.now, |lease| lease.granted)
 }
 
 /// What the holder is told of a grant or renewal.

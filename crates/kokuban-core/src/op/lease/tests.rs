@@ -376,3 +376,16 @@ fn rights_come_before_the_token_but_a_holder_may_always_let_go() {
     assert!(restricted(stage.refused("rb", renew("own/a", token, 1_000))), "one leases only what one may write");
     stage.ok("rb", release("own/a", token));
 }
+
+#[test]
+fn a_new_token_does_not_begin_the_cap_on_holding_anew() {
+    let mut stage = stage();
+    let end = stage.now().plus_ms(5_000);
+    stage.ok("rb", acquire("capped/a", 60_000));
+    stage.at(4_000);
+    assert_eq!(stage.ok("rb", acquire("capped/a", 60_000).takeover()).grant().deadline, end);
+    stage.at(5_000);
+    let token = stage.ok("rc", acquire("capped/a", 60_000)).token();
+    assert_eq!(stage.owner("capped/a"), Some("rc"));
+    assert_eq!(stage.board.lease(&id("capped/a")).expect("live").token.0, token);
+}
