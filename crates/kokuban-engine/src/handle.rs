@@ -296,11 +296,12 @@ impl BoardHandle {
         self.published.borrow().board.revision() == Revision::ZERO && self.quarantine().is_none()
     }
 
-    /// Whether nothing would be lost if the board left memory now.
+    /// Whether nothing would be lost if the board left memory now. That it is set aside would be forgotten.
     pub(crate) fn is_idle_since(&self, limit: Instant) -> bool {
         let inbox = self.inbox();
         !inbox.running
             && inbox.is_empty()
+            && self.quarantine().is_none()
             && inbox.last_use.is_none_or(|used| used < limit)
             && self.published.receiver_count() == 0
             && !self.extent().snapshotting

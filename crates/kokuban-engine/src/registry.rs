@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::answer::Error;
 use crate::effects;
 use crate::engine::Shared;
-use crate::handle::BoardHandle;
+use crate::handle::{BoardHandle, Quarantine};
 use crate::load::{self, Found};
 use crate::stats::Counters;
 
@@ -105,27 +105,24 @@ enum Failure {
 }
 
 async fn load(shared: &Arc<Shared>, name: &BoardName, absent: Absent) -> Result<Arc<BoardHandle>, Failure> {
-    let loaded = match shared.journal.load(name.clone()).await {
-        Ok(loaded) => loaded,
+    let found = match shared.journal.load(name.clone()).await {
+        // Kept in memory although nothing of it can be read: a board that is set aside is told of.
         Err(kokuban_journal::Error::Damaged { revision, detail, .. }) => {
-            tracing::error!(board = %name, ?revision, %detail, "a board is set aside: its records are damaged");
-            return Err(Failure::Error(Error::Quarantined { revision, detail }));
+            Found { damage: Some(Quarantine { revision, detail }), ..Found::nothing(name, Revision(1)) }
         }
         Err(error) => {
             tracing::warn!(board = %name, %error, "a board could not be loaded");
             return Err(Failure::Error(Error::Unavailable));
         }
-    };
-    let found = match loaded {
-        Some(loaded) => {
+        Ok(Some(loaded)) => {
             let folded = name.clone();
             let found = tokio::task::spawn_blocking(move || load::fold(&folded, loaded))
                 .await
                 .map_err(|_| Failure::Error(Error::Internal))?;
             if found.damage.is_some() { last_good(shared, name, found).await } else { found }
         }
-        None if absent == Absent::Leave => return Err(Failure::Absent),
-        None => Found::nothing(name, Revision(1)),
+        Ok(None) if absent == Absent::Leave => return Err(Failure::Absent),
+        Ok(None) => Found::nothing(name, Revision(1)),
     };
     if let Some(damage) = &found.damage {
         tracing::error!(board = %name, revision = ?damage.revision, detail = %damage.detail, "a board is set aside");

@@ -129,3 +129,16 @@ async fn a_first_record_that_is_damaged_leaves_nothing_to_read() {
     assert!(matches!(refused, Err(Error::Quarantined { .. })), "{refused:?}");
     assert_eq!(bench.engine.quarantined(), [b()]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_board_of_which_nothing_can_be_read_stays_in_sight() {
+    let bench = three_writes().await.restarted().await;
+    let detail = "a page is damaged".to_owned();
+    bench.journal.next_read(kokuban_journal::Error::Damaged { board: b(), revision: None, detail });
+    let board = bench.engine.board(&b()).await;
+    assert!(matches!(board, Err(Error::Quarantined { .. })), "{board:?}");
+    tokio::time::sleep(Duration::from_secs(1_000)).await;
+    assert_eq!((bench.engine.quarantined(), bench.engine.stats().boards_quarantined), (vec![b()], 1));
+    let refused = bench.ask(ask("ra", put("a", json!(1), 1))).await;
+    assert!(matches!(refused, Err(Error::Quarantined { .. })), "{refused:?}");
+}

@@ -11,11 +11,11 @@ use http::{Method, StatusCode};
 use kokuban_api::answers::List;
 use kokuban_api::bodies::{Patch, Put};
 use kokuban_api::from_core::{self, ReceiptValue, View, receipt};
-use kokuban_api::headers::{EntityTag, Preconditions, ReturnPreference};
+use kokuban_api::headers::{EntityTag, POSITION, Preconditions, ReturnPreference};
 use kokuban_api::names::{self, Resource, entry_href};
-use kokuban_api::problem::{Next, NextAction};
+use kokuban_api::problem::Next;
 use kokuban_api::query::{self, EntriesQuery, EntryQuery, WriteQuery};
-use kokuban_api::{ErrorCode, ErrorItem, Problem};
+use kokuban_api::{ErrorCode, ErrorItem, NextAction, Problem};
 use kokuban_core::board::Board;
 use kokuban_core::caller::readable_zone;
 use kokuban_core::command::{Command, Conditions, TagMatch, Write};
@@ -189,6 +189,15 @@ async fn read(call: Call) -> ApiResult<Response> {
             None => not_found(&call, board, &id),
         });
     };
+    if entry.value.json.is_none() {
+        let detail = format!(
+            "the value of version {} was taken out of the history; its sha256 is {}",
+            entry.version, entry.value.sha256
+        );
+        let error =
+            ApiError::from(Problem::new(ErrorCode::Compacted, detail).with_next(Next::action(NextAction::Stop)));
+        return Err(error.with_header(POSITION, position.to_string().parse().expect("digits and a dot")));
+    }
     let tag = EntityTag { version: entry.version, epoch: position.epoch };
     if let Err(failed) = preconditions.judge(Some(tag)) {
         return not_as_asked(&call, board, &id, entry, tag, failed);

@@ -210,3 +210,15 @@ async fn a_conflict_tells_what_changed_however_the_version_was_named() {
         assert_eq!((&refused["code"], &refused["changed"]), (&json!("version_conflict"), &json!(["/b"])), "{refused}");
     }
 }
+
+#[tokio::test]
+async fn a_past_value_that_was_erased_is_gone_and_says_so() {
+    let stage = Stage::new().await;
+    let sha256 = stage.put("working/k", json!({"value": "s3cret"})).await["sha256"].clone();
+    stage.put("working/k", json!({"value": "open", "version": 1})).await;
+    let erasure = json!({"sha256": sha256, "reason": "asked for"});
+    stage.ask("POST", "/v1/boards/b/erasures", &[], Some(&erasure)).await.is(200);
+    let gone = stage.get(&format!("{K}?version=1")).await.refuses(410, "compacted");
+    assert!(gone["detail"].as_str().unwrap().contains(sha256.as_str().unwrap()), "{gone}");
+    stage.get(&format!("{K}?version=2")).await.is(200);
+}
