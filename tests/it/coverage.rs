@@ -27,7 +27,6 @@ const CODES_ELSEWHERE: &[(ErrorCode, &str)] = &[
     (ErrorCode::ListFull, "slots, §8"),
     (ErrorCode::BlobNotFound, "blobs, §10.3"),
     (ErrorCode::SourceNotFound, "trust, §10.1"),
-    (ErrorCode::Compacted, "page tokens live 60 s; tests of lists and streams"),
     (ErrorCode::Timeout, "a slow body: hostile peers"),
     (ErrorCode::RateLimited, "two streams at a time: hostile peers"),
     (ErrorCode::Internal, "a panic in a decision: tests of the engine"),
