@@ -452,8 +452,16 @@ impl BoardTime {
     }
 }
 
+/// Hashes stand in every record, so they are not formatted digit by digit.
 fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = [0; 64];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
+    }
+    let written = text.get(..2 * bytes.len()).and_then(|digits| std::str::from_utf8(digits).ok());
+    f.write_str(written.expect("no hash is longer than 32 bytes"))
 }
 
 fn parse_hex<const N: usize>(text: &str) -> Option<[u8; N]> {

@@ -54,8 +54,8 @@ impl Default for Options {
             batch_requests_max: 256,
             idle: Duration::from_secs(300),
             boards_max: 100_000,
-            snapshot_bytes_min: 64 * 1_024,
-            snapshot_percent_min: 25,
+            snapshot_bytes_min: 1_024 * 1_024,
+            snapshot_percent_min: 400,
             folds_max: 2,
         }
     }

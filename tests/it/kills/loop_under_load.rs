@@ -40,7 +40,7 @@ fn kill_again_and_again(server: &mut TestServer, load: &Load<'_>, random: &mut R
 
 #[test]
 fn what_was_acknowledged_survives_kills_in_a_loop_and_streams_have_no_gap() {
-    let mut server = Setup::disk().start();
+    let mut server = Setup::disk().config("[snapshot]\ntail_bytes_min = 65536\ntail_percent_min = 25").start();
     let board = server.board("b");
     let lin = server.as_agent("lin");
     lin.put(&board.entry("working/count"), &json!({"value": 0})).must(201);

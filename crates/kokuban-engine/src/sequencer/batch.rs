@@ -77,7 +77,8 @@ impl Batch {
             chain: sequencer.chain,
             answers: Vec::new(),
         };
-        let mut decider = Decider { sequencer, batch, bytes: 0, now, at };
+        let id = uuid::Uuid::new_v4().as_u128();
+        let mut decider = Decider { sequencer, batch, bytes: 0, id, now, at };
         // What a start tops up must not have been ended before.
         let (resumes, requests): (Vec<_>, Vec<_>) =
             requests.into_iter().partition(|pending| matches!(pending.request, Task::Resume));
@@ -119,6 +120,8 @@ struct Decider<'s> {
     batch: Batch,
     /// Of its records.
     bytes: usize,
+    /// Random; the ids of its commits count on from it.
+    id: u128,
     now: BoardTime,
     at: Timestamp,
 }
@@ -238,7 +241,7 @@ impl Decider<'_> {
         self.batch.records.push(NewRecord {
             revision: commit.revision,
             chain,
-            commit_id: CommitId(uuid::Uuid::new_v4().into_bytes()),
+            commit_id: CommitId::from(self.id.wrapping_add(self.batch.records.len() as u128)),
             at: commit.at,
             board_time: commit.board_time,
             deadline: board.next_deadline(),
@@ -260,7 +263,7 @@ impl Decider<'_> {
             request_id: request.map_or(SmolStr::new_static("kokuban"), |request| request.request_id.clone()),
             trace_id: request.and_then(|request| request.trace_id.clone()),
             repeat: request.and_then(repeat_of),
-            fresh_epoch: fresh_epoch(),
+            fresh_epoch: request.filter(|request| may_create(request)).map_or(Epoch(0), |_| fresh_epoch()),
             create_with: request.and_then(|request| request.create_with.clone()),
         }
     }
@@ -318,6 +321,11 @@ fn judge(board: &Board, command: &Command, context: &Context, purpose: Purpose) 
 /// A dry run neither replays nor records a key.
 fn repeat_of(request: &Request) -> Option<Repeat> {
     request.repeat.clone().filter(|_| !request.dry_run)
+}
+
+/// Only these look at the fresh epoch; drawing one costs a call of the system.
+fn may_create(request: &Request) -> bool {
+    request.create_with.is_some() || matches!(request.command, Command::CreateBoard(_))
 }
 
 fn fresh_epoch() -> Epoch {

@@ -185,7 +185,7 @@ impl Default for Config {
                 write_ms: 30_000,
                 shutdown_ms: 5_000,
             },
-            snapshot: SnapshotPolicy { tail_bytes_min: 65_536, tail_percent_min: 25 },
+            snapshot: SnapshotPolicy { tail_bytes_min: 1_048_576, tail_percent_min: 400 },
             warnings: Vec::new(),
         }
     }
