@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, header};
 use kokuban_api::answers::{BoardSummary, ServerInfo};
 use kokuban_core::ids::{AgentName, BoardName};
 
@@ -164,7 +164,7 @@ impl ClientBuilder {
         if let Some(agent) = &self.agent {
             let agent = AgentName::new(agent)?;
             let value = HeaderValue::from_str(agent.as_str()).expect("an agent name is ASCII letters, digits and ._-");
-            headers.insert(HeaderName::from_static("kokuban-agent"), value);
+            headers.insert(kokuban_api::headers::AGENT, value);
         }
         if let Some(token) = &self.token {
             let mut value = HeaderValue::from_str(&format!("Bearer {token}"))

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::blueprint::Blueprint;
-use crate::entry::{Entry, LeaseEnd, LeaseKind, Marks, Note, Payload};
+use crate::entry::{Entry, LeaseKind, Marks, Note, Payload};
 use crate::ids::{
     AgentName, BoardName, BoardTime, EntryId, Epoch, LeaseToken, Position, Revision, Sha256, Status, Timestamp, Version,
 };
@@ -292,19 +292,6 @@ impl Payloads for Vec<(EntryId, Arc<Entry>)> {
 
     fn payloads_mut(&mut self, visit: &mut dyn FnMut(&mut Payload)) {
         self.iter_mut().for_each(|(_, entry)| visit(&mut Arc::make_mut(entry).value));
-    }
-}
-
-/// How a lease that ended is called when its token comes back.
-#[must_use]
-pub fn lease_end(event: &Event) -> Option<LeaseEnd> {
-    match event {
-        Event::LeaseReleased { .. } => Some(LeaseEnd::Released),
-        Event::LeaseRevoked { .. } => Some(LeaseEnd::Revoked),
-        Event::LeaseExpired { .. } => Some(LeaseEnd::Expired),
-        Event::EntryDeleted { .. } => Some(LeaseEnd::Deleted),
-        Event::LeaseGranted { .. } => Some(LeaseEnd::Superseded),
-        _ => None,
     }
 }
 

@@ -148,7 +148,4 @@ pub enum Warning {
     Ignored {
         members: Vec<SmolStr>,
     },
-    StateLarge {
-        bytes: u64,
-    },
 }

@@ -120,10 +120,12 @@ impl Call {
         }
     }
 
-    /// The path as the caller wrote it, for problems that say what to call next.
-    #[must_use]
-    pub fn path(&self) -> &str {
-        &self.path
+    /// Board and entry of a path that names both.
+    ///
+    /// # Errors
+    /// `invalid_name`; the board is judged first.
+    pub fn target(&self) -> ApiResult<(BoardName, EntryId)> {
+        Ok((self.board_name()?, self.entry_id()?))
     }
 
     #[must_use]
@@ -254,6 +256,26 @@ impl Call {
         }
         let detail = format!("this server is at revision {}", reached.board.revision());
         Err(Problem::new(ErrorCode::Behind, detail).with_retry_after_ms(BEHIND_MS).into())
+    }
+
+    /// The board that a stream or poll follows: there is one, and the caller may read the zones that it names.
+    ///
+    /// # Errors
+    /// 404 `board_not_found`, `zone_not_found`, and those of `state`.
+    pub(crate) async fn followed(
+        &self,
+        min_position: Option<Position>,
+        zones: &[ZoneName],
+    ) -> ApiResult<(Arc<BoardHandle>, Arc<Published>)> {
+        let handle = self.board().await?;
+        let published = self.state(&handle, min_position).await?;
+        if !published.board.exists() {
+            return Err(board_not_found(handle.name()));
+        }
+        for zone in zones {
+            self.may_read(&published.board, zone)?;
+        }
+        Ok((handle, published))
     }
 
     /// A place among the waiting reads of the caller, to be kept while it waits.

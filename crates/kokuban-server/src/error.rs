@@ -36,11 +36,6 @@ impl ApiError {
         &mut self.problem
     }
 
-    #[must_use]
-    pub fn into_problem(self) -> Problem {
-        self.problem
-    }
-
     /// With the header that names where the board stands, if it is known.
     #[must_use]
     pub(crate) fn at(self, position: Option<Position>) -> Self {
@@ -55,6 +50,14 @@ impl ApiError {
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.get_or_insert_default().insert(name, value);
         self
+    }
+}
+
+impl ApiError {
+    /// A reply of another kind than the command asks for: a defect.
+    #[must_use]
+    pub(crate) fn unexpected() -> Self {
+        Self::new(ErrorCode::Internal, "the answer does not belong to the question")
     }
 }
 

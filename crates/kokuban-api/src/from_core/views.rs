@@ -214,8 +214,5 @@ pub fn warning(warning: &reply::Warning) -> Warning {
         reply::Warning::Ignored { members } => {
             Warning::new("ignored", format!("the board exists already; ignored: {}", members.join(", ")))
         }
-        reply::Warning::StateLarge { bytes } => {
-            Warning::new("state_large", format!("the prompt-visible state has {bytes} bytes"))
-        }
     }
 }

@@ -4,10 +4,10 @@
 //! Not known here: boards and paths.
 
 use kokuban_core::entry::LeaseEnd;
-use kokuban_core::ids::Status;
 use kokuban_core::rejection::{Condition, Forbidden, Rejection};
 
 use crate::code::ErrorCode;
+use crate::spelling::listed;
 
 pub(super) fn code(rejection: &Rejection) -> ErrorCode {
     match rejection {
@@ -55,7 +55,10 @@ pub(super) fn detail(rejection: &Rejection) -> String {
         }
         Rejection::Forbidden { why } => forbidden(*why).to_owned(),
         Rejection::ZoneRestricted { zone, owners } => {
-            format!("zone `{zone}` is written by its owners ({}); others may leave notes on its entries", list(owners))
+            format!(
+                "zone `{zone}` is written by its owners ({}); others may leave notes on its entries",
+                listed(owners)
+            )
         }
         Rejection::ArbiterOnly { zone } => format!("zone `{zone}` is written by arbiters only"),
         Rejection::NotFound { id } => format!("there is no entry `{id}`"),
@@ -91,22 +94,22 @@ pub(super) fn detail(rejection: &Rejection) -> String {
             format!("the zone has no lifecycle, so no status `{status}`")
         }
         Rejection::UnknownStatus { status, known } => {
-            format!("the lifecycle has no status `{status}`; it has {}", statuses(known))
+            format!("the lifecycle has no status `{status}`; it has {}", listed(known))
         }
         Rejection::IllegalTransition { from: None, to, allowed } => {
-            format!("a new entry may not begin as `{to}`; it may as {}", statuses(allowed))
+            format!("a new entry may not begin as `{to}`; it may as {}", listed(allowed))
         }
         Rejection::IllegalTransition { from: Some(from), to, allowed } if allowed.is_empty() => {
             format!("you may not move it from `{from}` to `{to}`, nor anywhere else")
         }
         Rejection::IllegalTransition { from: Some(from), to, allowed } => {
-            format!("you may not move it from `{from}` to `{to}`; you may to {}", statuses(allowed))
+            format!("you may not move it from `{from}` to `{to}`; you may to {}", listed(allowed))
         }
         Rejection::Locked { status, allowed } if allowed.is_empty() => {
             format!("status `{status}` closes the value to all but arbiters")
         }
         Rejection::Locked { status, allowed } => {
-            format!("status `{status}` closes the value to all but arbiters; you may move it to {}", statuses(allowed))
+            format!("status `{status}` closes the value to all but arbiters; you may move it to {}", listed(allowed))
         }
         Rejection::ReservedMember { member } => {
             format!("`{member}` is set by the server and is not what you sent; leave it out")
@@ -214,14 +217,6 @@ pub(super) fn lease_end(end: LeaseEnd) -> &'static str {
         LeaseEnd::Deleted => "deleted",
         LeaseEnd::NeverHeld => "never_held",
     }
-}
-
-fn statuses(statuses: &[Status]) -> String {
-    list(statuses)
-}
-
-fn list<T: std::fmt::Display>(items: &[T]) -> String {
-    items.iter().map(|item| format!("`{item}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// A caller's own word, bounded and without anything that a terminal would act on.

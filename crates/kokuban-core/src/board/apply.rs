@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 
 use super::{Board, ENDED_LEASES_MAX, KEYS_MAX, KEYS_MIN, KEYS_MS, KeyRecord, Life};
 use crate::entry::{EndedLease, Entry, Lease, LeaseEnd, LeaseKind, Stamp, Tombstone};
-use crate::event::{BoardCreated, Commit, EntryWritten, Event, Keyed, Standing, Touched, lease_end, token_of};
+use crate::event::{BoardCreated, Commit, EntryWritten, Event, Keyed, Standing, Touched, token_of};
 use crate::ids::{AgentName, BoardTime, EntryId, Revision, Status, Version};
 
 /// A commit that does not fit the board it is applied to: a defect or damage, never a user's fault.
@@ -110,7 +110,7 @@ impl Board {
                     }
                 })?;
             }
-            Event::EntryDeleted { id, version, .. } => self.delete(id, *version, event)?,
+            Event::EntryDeleted { id, version, .. } => self.delete(id, *version)?,
             Event::TombstonesCollected { through, floor } => {
                 self.collect_tombstones(*through);
                 self.floor = self.floor.max(*floor);
@@ -273,13 +273,11 @@ impl Board {
         self.entries.insert(id.clone(), Arc::new(entry));
     }
 
-    fn delete(&mut self, id: &EntryId, version: Version, event: &Event) -> Result<(), ApplyError> {
+    fn delete(&mut self, id: &EntryId, version: Version) -> Result<(), ApplyError> {
         let old = self.entries.remove(id).ok_or(ApplyError::Missing("an entry"))?;
         self.queue.remove(&(id.zone.clone(), old.status.clone(), old.touched, id.key.clone()));
         self.count(id, Some(&old), None);
-        if let Some(end) = lease_end(event) {
-            self.end_lease(id, end);
-        }
+        self.end_lease(id, LeaseEnd::Deleted);
         self.notes.remove(id);
         self.tombstones.insert(id.clone(), Tombstone { version, revision: self.revision, deleted: self.time });
         self.tombstones_by_age.insert((self.revision, id.clone()));

@@ -62,7 +62,7 @@ async fn create(mut call: Call) -> ApiResult<Response> {
     });
     let asked = Asked { repeat, dry_run: query.dry_run, ..Asked::new(command) };
     let answer = call.ask(&name, asked).await?;
-    let Some(reply::Reply::Board { created, warnings }) = &answer.reply else { return Err(unexpected()) };
+    let Some(reply::Reply::Board { created, warnings }) = &answer.reply else { return Err(ApiError::unexpected()) };
     let status = if *created { StatusCode::CREATED } else { StatusCode::OK };
     let handle = call.app.engine.board(&name).await.map_err(|error| call.engine_problem(&name, error))?;
     let warnings = warnings.iter().map(from_core::warning).collect();
@@ -117,10 +117,6 @@ fn resolve(app: &AppState, blueprint: BlueprintRef) -> ApiResult<Arc<Blueprint>>
     }
 }
 
-fn unexpected() -> ApiError {
-    ApiError::new(ErrorCode::Internal, "the answer does not belong to the question")
-}
-
 async fn show(call: Call) -> ApiResult<Response> {
     let query = ReadQuery::read(call.query())?;
     let handle = call.board().await?;
@@ -131,7 +127,7 @@ async fn show(call: Call) -> ApiResult<Response> {
 
 /// A board in short, as far as the caller may read it.
 fn summary(board: &Board, actor: &Actor, now: BoardTime) -> ApiResult<BoardSummary> {
-    let (Some(life), Some(position)) = (board.life(), board.position()) else { return Err(unexpected()) };
+    let (Some(life), Some(position)) = (board.life(), board.position()) else { return Err(ApiError::unexpected()) };
     let readable = |zone| readable_zone(board, actor, zone).is_ok();
     let zones = life.blueprint.zones.keys().filter(|zone| readable(zone)).map(|zone| {
         let tally = board.tally().find(|(name, _)| *name == zone).map(|(_, tally)| tally);

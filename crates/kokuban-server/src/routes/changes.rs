@@ -23,14 +23,7 @@ pub(crate) fn router() -> Router<AppState> {
 
 async fn changes(call: Call) -> ApiResult<Response> {
     let query = ChangesQuery::read(call.query())?;
-    let handle = call.board().await?;
-    let published = call.state(&handle, query.min_position).await?;
-    if !published.board.exists() {
-        return Err(board_not_found(handle.name()));
-    }
-    for zone in &query.filter.zones {
-        call.may_read(&published.board, zone)?;
-    }
+    let (handle, published) = call.followed(query.min_position, &query.filter.zones).await?;
     let start = of_poll(&call.headers, query.after, &handle, &published)?;
     let wait_ms = if call.method == Method::HEAD { 0 } else { query.wait_ms };
     let _place = if wait_ms > 0 { Some(call.wait_in_line()?) } else { None };

@@ -6,10 +6,10 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::post;
 use http::StatusCode;
+use kokuban_api::Problem;
 use kokuban_api::bodies::Claim;
 use kokuban_api::from_core;
 use kokuban_api::query::PlainQuery;
-use kokuban_api::{ErrorCode, Problem};
 use kokuban_core::command::Command;
 use kokuban_core::reply;
 
@@ -41,6 +41,6 @@ async fn claim(mut call: Call) -> ApiResult<Response> {
             let reply = Reply::json(StatusCode::CREATED, &claimed, query.pretty);
             Ok(reply.at(answer.position).replayed(answer.replayed).send())
         }
-        Some(_) => Err(ApiError::new(ErrorCode::Internal, "the answer does not belong to the question")),
+        Some(_) => Err(ApiError::unexpected()),
     }
 }

@@ -315,8 +315,7 @@ async fn past(
 }
 
 async fn replace(mut call: Call) -> ApiResult<Response> {
-    let (board, id) = (call.board_name(), call.entry_id());
-    let (board, id) = (board?, id?);
+    let (board, id) = call.target()?;
     let query = WriteQuery::read(call.query())?;
     let preconditions = Preconditions::read(&call.headers).map_err(problem_of)?;
     let body = call.json(BodyNeed::Required).await?.unwrap_or_default();
@@ -327,8 +326,7 @@ async fn replace(mut call: Call) -> ApiResult<Response> {
 }
 
 async fn patch(mut call: Call) -> ApiResult<Response> {
-    let (board, id) = (call.board_name(), call.entry_id());
-    let (board, id) = (board?, id?);
+    let (board, id) = call.target()?;
     let query = WriteQuery::read(call.query())?;
     let preconditions = Preconditions::read(&call.headers).map_err(problem_of)?;
     let body = call.json(BodyNeed::Required).await?.unwrap_or_default();
@@ -405,8 +403,7 @@ fn add_query(write: &mut Write, query: &WriteQuery) -> ApiResult<()> {
 }
 
 async fn remove(call: Call) -> ApiResult<Response> {
-    let (board, id) = (call.board_name(), call.entry_id());
-    let (board, id) = (board?, id?);
+    let (board, id) = call.target()?;
     let query = WriteQuery::read(call.query())?;
     let preconditions = Preconditions::read(&call.headers).map_err(problem_of)?;
     let repeat = call.repeat(None)?;
@@ -432,7 +429,7 @@ async fn written(
     shows: ReceiptValue,
 ) -> ApiResult<Response> {
     let (Some(reply::Reply::Receipt(written)), Some(position)) = (&answer.reply, answer.position) else {
-        return Err(ApiError::new(ErrorCode::Internal, "the answer does not belong to the question"));
+        return Err(ApiError::unexpected());
     };
     let preference = call.return_preference();
     let shows = match preference {

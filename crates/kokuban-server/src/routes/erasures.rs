@@ -4,9 +4,9 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::post;
 use http::StatusCode;
+use kokuban_api::Problem;
 use kokuban_api::bodies::Erasure;
 use kokuban_api::query::PlainQuery;
-use kokuban_api::{ErrorCode, Problem};
 use kokuban_core::command::Command;
 use kokuban_core::reply;
 use serde_json::json;
@@ -33,7 +33,7 @@ async fn erase(mut call: Call) -> ApiResult<Response> {
     let asked = Asked { repeat, dry_run: query.dry_run, ..Asked::new(command) };
     let answer = call.ask(&board, asked).await?;
     let Some(reply::Reply::Erased { values }) = &answer.reply else {
-        return Err(ApiError::new(ErrorCode::Internal, "the answer does not belong to the question"));
+        return Err(ApiError::unexpected());
     };
     let mut erased = json!({"sha256": body.sha256, "records": values});
     if query.dry_run {

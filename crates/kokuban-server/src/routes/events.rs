@@ -26,14 +26,7 @@ pub(crate) fn router() -> Router<AppState> {
 
 async fn events(call: Call) -> ApiResult<Response> {
     let query = EventsQuery::read(call.query())?;
-    let handle = call.board().await?;
-    let published = call.state(&handle, query.min_position).await?;
-    if !published.board.exists() {
-        return Err(board_not_found(handle.name()));
-    }
-    for zone in &query.filter.zones {
-        call.may_read(&published.board, zone)?;
-    }
+    let (handle, published) = call.followed(query.min_position, &query.filter.zones).await?;
     let start = of_stream(&call.headers, &query, &handle, &published)?;
     let position = published.board.position();
     let body = if call.method == Method::HEAD {

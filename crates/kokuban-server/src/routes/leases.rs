@@ -6,11 +6,11 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::post;
 use http::StatusCode;
+use kokuban_api::Problem;
 use kokuban_api::answers::Lease;
 use kokuban_api::bodies::{LeaseRenewal, LeaseRequest};
 use kokuban_api::from_core;
 use kokuban_api::query::{LeaseReleaseQuery, PlainQuery, ReadQuery};
-use kokuban_api::{ErrorCode, Problem};
 use kokuban_core::command::{Acquire, Command, Release, Renew};
 use kokuban_core::ids::EntryId;
 use kokuban_core::rejection::Rejection;
@@ -29,8 +29,7 @@ pub(crate) fn router() -> Router<AppState> {
 }
 
 async fn acquire(mut call: Call) -> ApiResult<Response> {
-    let (board, id) = (call.board_name(), call.entry_id());
-    let (board, id) = (board?, id?);
+    let (board, id) = call.target()?;
     let query = PlainQuery::read(call.query())?;
     call.takes_no_conditions()?;
     let body = call.json(BodyNeed::Optional).await?.unwrap_or_else(|| serde_json::json!({}));
@@ -49,8 +48,7 @@ async fn acquire(mut call: Call) -> ApiResult<Response> {
 }
 
 async fn renew(mut call: Call) -> ApiResult<Response> {
-    let (board, id) = (call.board_name(), call.entry_id());
-    let (board, id) = (board?, id?);
+    let (board, id) = call.target()?;
     let query = PlainQuery::read(call.query())?;
     call.takes_no_conditions()?;
     let body = call.json(BodyNeed::Required).await?.unwrap_or_default();
@@ -64,7 +62,7 @@ async fn renew(mut call: Call) -> ApiResult<Response> {
 
 fn granted(status: StatusCode, answer: &Answer, query: PlainQuery) -> ApiResult<Response> {
     let Some(reply::Reply::Lease { grant, .. }) = &answer.reply else {
-        return Err(ApiError::new(ErrorCode::Internal, "the answer does not belong to the question"));
+        return Err(ApiError::unexpected());
     };
     let lease = from_core::lease(grant, answer.now);
     let lease = if query.dry_run { lease.tried() } else { lease };
@@ -72,8 +70,7 @@ fn granted(status: StatusCode, answer: &Answer, query: PlainQuery) -> ApiResult<
 }
 
 async fn release(call: Call) -> ApiResult<Response> {
-    let (board, id) = (call.board_name(), call.entry_id());
-    let (board, id) = (board?, id?);
+    let (board, id) = call.target()?;
     let query = LeaseReleaseQuery::read(call.query())?;
     call.takes_no_conditions()?;
     let repeat = call.repeat(None)?;

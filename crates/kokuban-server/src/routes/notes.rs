@@ -4,11 +4,11 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::post;
 use http::StatusCode;
+use kokuban_api::Problem;
 use kokuban_api::answers::{List, NoteCreated};
 use kokuban_api::bodies::NoteBody;
 use kokuban_api::from_core;
 use kokuban_api::query::{ListQuery, NoteCloseQuery, PlainQuery};
-use kokuban_api::{ErrorCode, Problem};
 use kokuban_core::command::{AddNote, CloseNote, Command};
 use kokuban_core::rejection::Rejection;
 use kokuban_core::reply;
@@ -26,8 +26,7 @@ pub(crate) fn router() -> Router<AppState> {
 }
 
 async fn add(mut call: Call) -> ApiResult<Response> {
-    let (board, id) = (call.board_name(), call.entry_id());
-    let (board, id) = (board?, id?);
+    let (board, id) = call.target()?;
     let query = PlainQuery::read(call.query())?;
     call.takes_no_conditions()?;
     let body = call.json(BodyNeed::Required).await?.unwrap_or_default();
@@ -41,7 +40,7 @@ async fn add(mut call: Call) -> ApiResult<Response> {
     let asked = Asked { repeat, dry_run: query.dry_run, about: Some(id), ..Asked::new(command) };
     let answer = call.ask(&board, asked).await?;
     let Some(reply::Reply::Noted { note, .. }) = &answer.reply else {
-        return Err(ApiError::new(ErrorCode::Internal, "the answer does not belong to the question"));
+        return Err(ApiError::unexpected());
     };
     let created = NoteCreated { id: note.to_string(), dry_run: query.dry_run };
     let reply = Reply::json(StatusCode::CREATED, &created, query.pretty);
@@ -72,8 +71,7 @@ async fn list(call: Call) -> ApiResult<Response> {
 }
 
 async fn close(call: Call) -> ApiResult<Response> {
-    let (board, id) = (call.board_name(), call.entry_id());
-    let (board, id) = (board?, id?);
+    let (board, id) = call.target()?;
     let query = NoteCloseQuery::read(call.query())?;
     call.takes_no_conditions()?;
     let repeat = call.repeat(None)?;

@@ -4,11 +4,11 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::post;
 use http::StatusCode;
+use kokuban_api::Problem;
 use kokuban_api::bodies::{Transaction, TransactionWrite, WriteItem};
 use kokuban_api::from_core::{self, ReceiptValue, transaction_receipt};
 use kokuban_api::headers::ReturnPreference;
 use kokuban_api::query::PlainQuery;
-use kokuban_api::{ErrorCode, Problem};
 use kokuban_core::command::{Command, Transact, TransactItem};
 use kokuban_core::ids::{EntryId, Version};
 use kokuban_core::reply;
@@ -50,7 +50,7 @@ async fn transact(mut call: Call) -> ApiResult<Response> {
         }
     };
     let (Some(reply::Reply::Transaction { receipts }), Some(position)) = (&answer.reply, answer.position) else {
-        return Err(ApiError::new(ErrorCode::Internal, "the answer does not belong to the question"));
+        return Err(ApiError::unexpected());
     };
     let preference = call.return_preference();
     let shows = match preference {
