@@ -24,7 +24,7 @@ pub use crate::op::lease::{Acquire, Release, Renew};
 pub use crate::op::note::{AddNote, CloseNote};
 pub use crate::op::transact::{Check, Transact, TransactItem};
 pub use crate::op::write::{Change, Conditions, EchoedMember, LeaseUse, NamedMarks, TagMatch, Write};
-pub use crate::reduce::{Op, Operation};
+pub use crate::reduce::{Intent, Op, Operation, RfcOp, RfcPatch};
 
 #[derive(Debug, Clone)]
 pub enum Command {

@@ -1,13 +1,20 @@
 //! An entry as it stands: value, version, status, provenance; and the lease and notes beside it.
 //!
+//! Start at `Entry`; `leaves` is what documents have beside it.
 //! Invariant: a `Payload` always knows the hash of its value, also where the value itself has left the log.
 //! Not known here: who may change an entry, and when.
+
+mod leaves;
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+pub(crate) use leaves::LeafAuthor;
+pub use leaves::{LeafMark, Leaves};
+
 use crate::ids::{AgentName, BoardTime, EntryId, LeaseToken, Revision, Sha256, Status, Timestamp, Version};
 use crate::json::Json;
+use crate::path::Path;
 
 /// A value in a record. Only its hash and size are part of the encoded head; the value itself travels beside it,
 /// so that it can be dropped without breaking the hash chain.
@@ -65,6 +72,14 @@ pub enum SourceKind {
     File,
 }
 
+impl SourceKind {
+    /// Whether it lies outside the team: nobody in it vouches for what comes from there.
+    #[must_use]
+    pub fn is_outside(self) -> bool {
+        matches!(self, Self::Tool | Self::Web | Self::File)
+    }
+}
+
 /// A version of an entry that a value was derived from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DerivedFrom {
@@ -86,6 +101,9 @@ pub struct Marks {
     pub derived_from: Vec<DerivedFrom>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<SmolStr>,
+    /// Of a document, what is known of each leaf. Events leave it out: it follows from their assignments.
+    #[serde(default, skip_serializing_if = "Leaves::is_empty")]
+    pub leaves: Leaves,
 }
 
 impl Marks {
@@ -215,8 +233,8 @@ pub struct EndedLease {
     pub end: LeaseEnd,
 }
 
-/// A remark on an entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A remark on an entry, or an operation that was held back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Note {
     /// `n<revision>-<index in the commit>`.
     pub id: SmolStr,
@@ -225,4 +243,47 @@ pub struct Note {
     pub text: SmolStr,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refers_to_version: Option<Version>,
+    /// The operation that was held back, where the note is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Box<HeldBack>>,
+}
+
+/// An operation that did not replace what stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HeldBack {
+    pub op: SmolStr,
+    pub path: Path,
+    /// What it would have set, added or taken away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Payload>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<SmolStr>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<SmolStr>,
+    pub why: HeldWhy,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeldWhy {
+    /// What stands has this higher level.
+    LowerConfidence { stands: SmolStr },
+    /// Its author wanted it beside what stands.
+    Append,
+    /// Its author wanted it recorded only.
+    Ignore,
+}
+
+impl Note {
+    /// The value that was held back.
+    #[must_use]
+    pub fn payload(&self) -> Option<&Payload> {
+        self.held.as_ref()?.value.as_ref()
+    }
+
+    pub fn payload_mut(&mut self) -> Option<&mut Payload> {
+        self.held.as_mut()?.value.as_mut()
+    }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::blueprint::Blueprint;
-use crate::entry::{Entry, LeaseKind, Marks, Note, Payload};
+use crate::entry::{Entry, LeaseKind, Marks, Note, Payload, Source};
 use crate::ids::{
     AgentName, BoardName, BoardTime, EntryId, Epoch, LeaseToken, Position, Revision, Sha256, Status, Timestamp, Version,
 };
@@ -193,9 +193,12 @@ pub struct EntryWritten {
     pub reason: Option<SmolStr>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub under_lease: bool,
-    /// The leaves that a patch assigned, for the history; empty for a whole value.
+    /// The leaves that were assigned; empty for a whole value that is one leaf.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assignments: Vec<Assignment>,
+    /// Each leaf has marks of its own, which the assignments change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub per_leaf: bool,
 }
 
 /// One leaf that a patch gave a value or took away. The value itself is in the written entry.
@@ -203,6 +206,16 @@ pub struct EntryWritten {
 pub struct Assignment {
     pub op: SmolStr,
     pub path: Path,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<SmolStr>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untrusted: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<SmolStr>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -264,8 +277,10 @@ pub trait Payloads {
 impl Payloads for Commit {
     fn payloads<'a>(&'a self, visit: &mut dyn FnMut(&'a Payload)) {
         for event in &self.events {
-            if let Event::EntryWritten(written) = event {
-                visit(&written.value);
+            match event {
+                Event::EntryWritten(written) => visit(&written.value),
+                Event::Noted { note, .. } => note.payload().into_iter().for_each(&mut *visit),
+                _ => {}
             }
         }
         if let Some(entry) = self.keyed.as_deref().and_then(|keyed| keyed.reply.entry()) {
@@ -275,8 +290,10 @@ impl Payloads for Commit {
 
     fn payloads_mut(&mut self, visit: &mut dyn FnMut(&mut Payload)) {
         for event in &mut self.events {
-            if let Event::EntryWritten(written) = event {
-                visit(&mut written.value);
+            match event {
+                Event::EntryWritten(written) => visit(&mut written.value),
+                Event::Noted { note, .. } => note.payload_mut().into_iter().for_each(&mut *visit),
+                _ => {}
             }
         }
         if let Some(entry) = self.keyed.as_deref_mut().and_then(|keyed| keyed.reply.entry_mut()) {

@@ -117,13 +117,25 @@ impl Path {
         })
     }
 
-    fn first(&self, count: usize) -> Self {
+    /// Goes back one step.
+    pub(crate) fn pop(&mut self) {
+        self.segments.pop();
+    }
+
+    /// The first `count` steps.
+    pub(crate) fn first(&self, count: usize) -> Self {
         Self { segments: self.segments[..count].to_vec() }
+    }
+
+    /// The way to the last step, and that.
+    pub(crate) fn split_last(&self) -> Option<(Self, &SmolStr)> {
+        let (last, parents) = self.segments.split_last()?;
+        Some((Self { segments: parents.to_vec() }, last))
     }
 }
 
 /// The index that a segment names in an array: digits without a leading zero.
-fn index(segment: &str) -> Option<usize> {
+pub(crate) fn index(segment: &str) -> Option<usize> {
     let digits = segment.bytes().all(|b| b.is_ascii_digit()) && (segment == "0" || !segment.starts_with('0'));
     if digits { segment.parse().ok() } else { None }
 }

@@ -1,17 +1,37 @@
 //! Operation patches: what a list of operations makes of a value.
 //!
-//! Invariant: reducing is a function of the value and the operations. Operations touch the leaf they name and never
-//! its siblings; what cannot be applied says so and leaves everything as it was.
-//! Not known here: who may write, statuses, versions. This file grows with the typed slots.
+//! Invariant: reducing is a function of the value, the operations and the rules of the slot. Every operation comes down
+//! to assignments of leaves, and each is judged alone: it is applied, ignored, or held back with a note. Operations
+//! touch the leaves they name and never their siblings; what is refused leaves everything as it was.
+//! Not known here: who may write, statuses, the version of the entry. Start at `reduce`; `effect` says what one
+//! operation does, `gate` what may replace what, `whole` judges a value that comes as a whole by the same rules.
 
-use serde_json::Value;
+mod conform;
+mod effect;
+mod gate;
+mod items;
+mod leaves;
+mod rfc;
+mod whole;
+
+use serde_json::{Map, Number, Value};
 use smol_str::SmolStr;
 
+use crate::entry::Source;
 use crate::event::Assignment;
 use crate::ids::Version;
-use crate::path::{Path, PathError, assign};
+use crate::path::{Path, assign};
 use crate::rejection::Rejection;
 use crate::reply::{OperationOutcome, OperationReceipt};
+
+pub(crate) use conform::{conform, depth_warning};
+pub(crate) use effect::is_blank;
+pub(crate) use gate::{Claim, Rules, claim};
+pub use rfc::{RfcOp, RfcPatch};
+pub(crate) use whole::{replace, vouch};
+
+use effect::{Effect, Kept, Step, effect};
+use gate::Verdict;
 
 /// One operation of a patch.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,12 +40,34 @@ pub struct Operation {
     pub path: Path,
     /// The leaf must not have changed after this version.
     pub unchanged_since: Option<Version>,
+    pub intent: Intent,
+    /// As for the whole write where not given.
+    pub confidence: Option<SmolStr>,
+    pub source: Option<Source>,
+    pub reason: Option<SmolStr>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Op {
     Set(Value),
     Unset,
+    Add(Vec<Value>),
+    Remove(Vec<Value>),
+    Reset(Vec<Value>),
+    Append(Vec<Value>),
+    Increment(Number),
+    Merge(Map<String, Value>),
+}
+
+/// What its author wants to happen to what stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Intent {
+    #[default]
+    Overwrite,
+    /// What stands stays; the new value becomes a note beside it.
+    Append,
+    /// Nothing but a record.
+    Ignore,
 }
 
 impl Op {
@@ -34,194 +76,176 @@ impl Op {
         match self {
             Self::Set(_) => "set",
             Self::Unset => "unset",
+            Self::Add(_) => "add",
+            Self::Remove(_) => "remove",
+            Self::Reset(_) => "reset",
+            Self::Append(_) => "append",
+            Self::Increment(_) => "increment",
+            Self::Merge(_) => "merge",
         }
     }
-}
 
-/// What is known of the leaves of the value that a patch meets. An undeclared entry is one leaf.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Standing<'a> {
-    /// The version at which the leaf changed last, and who changed it; `None` for an absent entry.
-    pub(crate) last: Option<(Version, &'a crate::ids::AgentName)>,
-    pub(crate) caller: &'a crate::ids::AgentName,
-    /// The write names the version of the entry, so no operation needs a condition of its own.
-    pub(crate) versioned: bool,
+    /// What it works with, as one value.
+    pub(crate) fn operand(&self) -> Option<Value> {
+        match self {
+            Self::Set(value) => Some(value.clone()),
+            Self::Unset => None,
+            Self::Add(items) | Self::Remove(items) | Self::Reset(items) | Self::Append(items) => {
+                Some(Value::Array(items.clone()))
+            }
+            Self::Increment(number) => Some(Value::Number(number.clone())),
+            Self::Merge(members) => Some(Value::Object(members.clone())),
+        }
+    }
 }
 
 /// A patch applied.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reduced {
-    pub(crate) value: Value,
+    /// `None` where nothing stood and nothing came.
+    pub(crate) value: Option<Value>,
+    /// The leaves that were given a value or taken away, in order, each with what is now known of it.
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) receipts: Vec<OperationReceipt>,
+    pub(crate) held: Vec<Held>,
     /// Operations that would have put nothing in the place of something, wholly or in one of their leaves.
     pub(crate) guarded: Vec<usize>,
+    /// Levels that were too high for the caller, with those that were taken instead.
+    pub(crate) capped: Vec<(SmolStr, SmolStr)>,
 }
 
-/// Applies the operations in order. An absent entry begins as an empty object.
+/// An operation that was held back, wholly or in some of its leaves.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Held {
+    pub(crate) index: usize,
+    pub(crate) why: Why,
+    /// The level at which it was tried.
+    pub(crate) claim: Claim,
+}
+
+/// Why an operation was held back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The leaf stands at a higher level.
+    Confidence { path: Path, stands: SmolStr },
+    /// Its author wanted no more.
+    Intent(Intent),
+}
+
+/// Applies the operations in order.
 ///
 /// # Errors
 /// Every operation that may not be applied, with its index.
 pub(crate) fn reduce(
-    value: Option<Value>,
+    old: Option<Value>,
     operations: &[Operation],
-    standing: Standing<'_>,
+    rules: &Rules<'_>,
 ) -> Result<Reduced, Vec<(usize, Rejection)>> {
-    let begin = || Value::Object(serde_json::Map::new());
-    let value = value.unwrap_or_else(begin);
-    let mut reduced = Reduced { value, assignments: Vec::new(), receipts: Vec::new(), guarded: Vec::new() };
+    // Conditions and levels are judged on the value as it stood, not as earlier operations of the same patch left it.
+    let before = old.clone();
+    let mut reduced = Reduced {
+        value: old,
+        assignments: Vec::new(),
+        receipts: Vec::new(),
+        held: Vec::new(),
+        guarded: Vec::new(),
+        capped: Vec::new(),
+    };
     let mut refused = Vec::new();
-    // Conditions are judged on the value as it stood, not as earlier operations of the same patch left it.
-    let before = reduced.value.clone();
     for (index, operation) in operations.iter().enumerate() {
-        let applied = condition(&before, operation, standing).and_then(|()| apply(&mut reduced, operation));
-        if let Err(rejection) = applied {
+        if let Err(rejection) = one(&mut reduced, before.as_ref(), index, operation, rules) {
             refused.push((index, rejection));
         }
     }
     if refused.is_empty() { Ok(reduced) } else { Err(refused) }
 }
 
-/// Nothing that stands is overwritten blind.
-fn condition(before: &Value, operation: &Operation, standing: Standing<'_>) -> Result<(), Rejection> {
-    let Some((version, by)) = standing.last else { return Ok(()) };
-    let unchanged = operation.unchanged_since.map(|since| version <= since);
-    if standing.versioned || unchanged == Some(true) {
-        return Ok(());
+fn one(
+    reduced: &mut Reduced,
+    before: Option<&Value>,
+    index: usize,
+    operation: &Operation,
+    rules: &Rules<'_>,
+) -> Result<(), Rejection> {
+    let claim = rules.claim_of(operation.confidence.as_ref())?;
+    if let (Some(asked), Some(given), true) = (&claim.capped, &claim.level, operation.confidence.is_some()) {
+        reduced.capped.push((asked.clone(), given.clone()));
     }
-    if let (Some(false), Some(since)) = (unchanged, operation.unchanged_since) {
-        let condition = crate::rejection::Condition::Named;
-        return Err(Rejection::VersionConflict { condition, expected: Some(since), actual: Some(version) });
-    }
-    let guarded = match &operation.op {
-        Op::Unset => Some(operation.path.clone()),
-        Op::Set(_) if by == standing.caller => None,
-        Op::Set(new) => overwritten(before, &operation.path, new),
-    };
-    match guarded {
-        Some(path) => Err(Rejection::LeafConditionRequired { path: path.to_string(), version, by: by.clone() }),
-        None => Ok(()),
-    }
-}
-
-/// The first leaf that setting `new` would replace by another value. An object over an object sets its leaves.
-fn overwritten(before: &Value, path: &Path, new: &Value) -> Option<Path> {
-    let mut pending = vec![(path.clone(), new)];
-    while let Some((at, new)) = pending.pop() {
-        match (at.get(before), new) {
-            (None, _) => {}
-            (Some(Value::Object(_)), Value::Object(members)) => {
-                pending.extend(members.iter().rev().map(|(name, member)| (at.join(name), member)));
-            }
-            (Some(old), new) if is_ignored(Some(old), new) || crate::json::equal(old, new) => {}
-            (Some(_), _) => return Some(at),
-        }
-    }
-    None
-}
-
-fn apply(reduced: &mut Reduced, operation: &Operation) -> Result<(), Rejection> {
-    let name = SmolStr::new_static(operation.op.name());
-    let mut guarded = false;
-    let outcome = match &operation.op {
-        Op::Set(new) => set(&mut reduced.value, &operation.path, new, &mut guarded)?,
-        Op::Unset => unset(&mut reduced.value, &operation.path)?,
-    };
-    let (outcome, reason) = match outcome {
-        Ok(()) => {
-            reduced.assignments.push(Assignment { op: name.clone(), path: operation.path.clone() });
-            (OperationOutcome::Applied, None)
-        }
-        Err(reason) => (OperationOutcome::Ignored, Some(SmolStr::new_static(reason))),
-    };
+    // What cannot be done at all is refused, whatever was meant by it.
+    let Effect { steps, nothing, guarded } = effect(reduced.value.as_ref(), operation, rules)?;
     if guarded {
-        reduced.guarded.push(reduced.receipts.len());
+        reduced.guarded.push(index);
     }
-    reduced.receipts.push(OperationReceipt { op: name, path: operation.path.clone(), outcome, reason });
+    let mut applied = false;
+    let mut held: Option<Why> = None;
+    for step in steps {
+        let stands = before.and_then(|before| step.path.get(before)).is_some_and(|old| !is_blank(old));
+        if operation.intent == Intent::Ignore || (operation.intent == Intent::Append && stands) {
+            held.get_or_insert(Why::Intent(operation.intent));
+            continue;
+        }
+        match rules.judge(before, operation, &step, &claim)? {
+            Verdict::Apply => {
+                place(&mut reduced.value, &step)?;
+                reduced.assignments.push(assignment(operation, &step, &claim, rules));
+                applied = true;
+            }
+            Verdict::Hold { stands } => {
+                held.get_or_insert(Why::Confidence { path: step.path.clone(), stands });
+            }
+            Verdict::Nothing => {}
+        }
+    }
+    let (outcome, reason) = match (&held, applied) {
+        (Some(Why::Intent(Intent::Ignore)), _) => (OperationOutcome::Ignored, Some("recorded only, as intended")),
+        (Some(Why::Intent(_)), _) => (OperationOutcome::Noted, Some("what stands stays, as intended")),
+        (Some(_), true) => (OperationOutcome::Applied, Some("but for what stands with a higher confidence")),
+        (Some(_), false) => (OperationOutcome::Noted, Some("what stands has a higher confidence")),
+        (None, true) => (OperationOutcome::Applied, None),
+        (None, false) => (OperationOutcome::Ignored, Some(nothing)),
+    };
+    if let Some(why) = held {
+        reduced.held.push(Held { index, why, claim });
+    }
+    reduced.receipts.push(OperationReceipt {
+        op: SmolStr::new_static(operation.op.name()),
+        path: operation.path.clone(),
+        outcome,
+        reason: reason.map(SmolStr::new_static),
+        note: None,
+    });
     Ok(())
 }
 
-/// `Ok(Err(reason))` is an operation that has no effect.
-type Effect = Result<Result<(), &'static str>, Rejection>;
-
-fn set(value: &mut Value, path: &Path, new: &Value, guarded: &mut bool) -> Effect {
-    let old = path.get(value);
-    if is_ignored(old, new) {
-        *guarded = true;
-        return Ok(Err("null, blank text and empty collections never wipe a value; use `unset`"));
+fn place(value: &mut Option<Value>, step: &Step) -> Result<(), Rejection> {
+    if step.kept == Kept::Value {
+        return Ok(());
     }
-    match old {
-        Some(old) if crate::json::equal(old, new) => return Ok(Err("the value stands already")),
-        Some(Value::Object(_)) if new.is_object() => return merge(value, path, new, guarded),
-        Some(Value::Object(_)) => return Err(wrong_kind(path, "an object stands here, and a scalar was given")),
-        Some(Value::Null) | None => {}
-        Some(_) if new.is_object() => return Err(wrong_kind(path, "a scalar stands here, and an object was given")),
-        Some(_) => {}
+    if step.path.is_root() {
+        value.clone_from(&step.new);
+        return Ok(());
     }
-    assign(value, path, Some(new.clone())).map_err(|error| path_error(path, error))?;
-    Ok(Ok(()))
+    let value = value.get_or_insert_with(|| Value::Object(Map::new()));
+    assign(value, &step.path, step.new.clone()).map_err(|error| effect::path_error(&step.path, error))?;
+    Ok(())
 }
 
-/// Sets every leaf of `new` that has content, and leaves the others as they are.
-fn merge(value: &mut Value, path: &Path, new: &Value, guarded: &mut bool) -> Effect {
-    let mut effect = Err("nothing in it differs");
-    let mut pending = vec![(path.clone(), new)];
-    while let Some((at, new)) = pending.pop() {
-        match (at.get(value), new) {
-            (Some(Value::Object(_)), Value::Object(members)) => {
-                pending.extend(members.iter().map(|(name, member)| (at.join(name), member)));
-            }
-            _ => {
-                if set(value, &at, new, guarded)?.is_ok() {
-                    effect = Ok(());
-                }
-            }
-        }
-    }
-    Ok(effect)
-}
-
-fn unset(value: &mut Value, path: &Path) -> Effect {
-    if path.is_root() {
-        return Err(wrong_kind(path, "the whole value cannot be unset: delete the entry, or put another value"));
-    }
-    if path.get(value).is_none() {
-        return Ok(Err("nothing stands here"));
-    }
-    assign(value, path, None).map_err(|error| path_error(path, error))?;
-    Ok(Ok(()))
-}
-
-/// What a model writes when it has nothing to say: null and blank text anywhere, empty collections over content.
-fn is_ignored(old: Option<&Value>, new: &Value) -> bool {
-    match new {
-        Value::Null => true,
-        Value::String(text) => text.trim().is_empty(),
-        Value::Array(_) | Value::Object(_) => is_empty(new) && old.is_some_and(|old| !old.is_null() && !is_empty(old)),
-        Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.trim().is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
-fn wrong_kind(path: &Path, what: &'static str) -> Rejection {
-    Rejection::WrongKind { path: path.to_string(), what }
-}
-
-fn path_error(path: &Path, error: PathError) -> Rejection {
-    match error {
-        PathError::ThroughScalar { at } => {
-            Rejection::WrongKind { path: at.to_string(), what: "a scalar stands here, so no path leads through it" }
-        }
-        PathError::IndexOutOfRange { at } => Rejection::PathNotFound { path: at.to_string() },
-        _ => wrong_kind(path, "the path cannot be assigned"),
+fn assignment(operation: &Operation, step: &Step, claim: &Claim, rules: &Rules<'_>) -> Assignment {
+    let source = operation.source.clone().or_else(|| rules.source.cloned());
+    let standing = rules.leaf(&step.path);
+    // What only adds to a leaf vouches for no more than its own part.
+    let confidence = match (step.kept, &standing) {
+        (Kept::Level, Some(leaf)) => leaf.level.clone(),
+        _ => claim.level.clone(),
+    };
+    Assignment {
+        op: SmolStr::new_static(operation.op.name()),
+        path: step.path.clone(),
+        removed: step.new.is_none(),
+        confidence,
+        untrusted: rules.taints(source.as_ref(), &step.path),
+        source,
+        reason: operation.reason.clone(),
     }
 }
 

@@ -181,7 +181,47 @@ pub enum Rejection {
         what: &'static str,
         max: u64,
     },
-    NullGuarded,
+    /// The leaf would be wiped with nothing.
+    NullGuarded {
+        path: String,
+    },
+    /// The leaf stands at a higher level.
+    LowerConfidence {
+        path: String,
+        stands: SmolStr,
+        given: Option<SmolStr>,
+    },
+    UnknownConfidence {
+        given: SmolStr,
+        known: Vec<SmolStr>,
+    },
+    /// A required leaf is unset by an arbiter only.
+    RequiredLeaf {
+        path: String,
+    },
+    /// The entry belongs to these producers, or, where none are named, to the one its key ends with.
+    ProducerMismatch {
+        producers: Vec<SmolStr>,
+    },
+    UnknownSlot {
+        id: EntryId,
+        /// Slots that the zone declares.
+        known: Vec<SmolStr>,
+    },
+    SchemaViolation {
+        path: String,
+        detail: SmolStr,
+    },
+    ListFull {
+        path: String,
+        max: u64,
+    },
+    NumberNotRepresentable {
+        path: String,
+    },
+    TestFailed {
+        path: String,
+    },
     UnknownSchemaVersion {
         given: u64,
         current: u64,

@@ -108,6 +108,9 @@ pub struct OperationReceipt {
     pub outcome: OperationOutcome,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<SmolStr>,
+    /// The note that holds what was not applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<SmolStr>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,6 +146,16 @@ pub enum Warning {
     },
     NotEnforced {
         members: Vec<String>,
+    },
+    /// The caller may not claim so high a level.
+    ConfidenceCapped {
+        asked: SmolStr,
+        given: SmolStr,
+    },
+    /// The value is deeper than its slot finds good.
+    Nested {
+        depth: u64,
+        max: u64,
     },
     /// The board exists: what was given for its creation had no effect.
     Ignored {

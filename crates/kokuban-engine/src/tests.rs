@@ -197,7 +197,7 @@ fn payload(value: &Value) -> Payload {
 fn write(id: EntryId, value: &Value, version: u64) -> Write {
     Write {
         id,
-        change: Change::Replace(payload(value)),
+        change: Change::Replace { value: payload(value), wipes: false },
         conditions: Conditions { version: Some(Version(version)), ..Conditions::default() },
         lease: LeaseUse::default(),
         status: None,

@@ -3,7 +3,7 @@
 //! Invariant: never less than its values and texts; what is fixed in size counts as one flat part.
 //! Not known here: what is too much.
 
-use kokuban_core::command::{Change, Command, Op, TransactItem, Write};
+use kokuban_core::command::{Change, Command, Op, RfcOp, RfcPatch, TransactItem, Write};
 use serde_json::Value;
 
 use crate::handle::Task;
@@ -47,16 +47,29 @@ fn of_command(command: &Command) -> usize {
 
 fn of_write(write: &Write) -> usize {
     match &write.change {
-        Change::Replace(payload) => size(payload.bytes),
-        Change::Patch(operations) => operations
-            .iter()
-            .map(|operation| match &operation.op {
-                Op::Set(value) => FLAT_BYTES + of_value(value),
-                Op::Unset => FLAT_BYTES,
-            })
-            .sum(),
+        Change::Replace { value, .. } => size(value.bytes),
+        Change::Patch(operations) => operations.iter().map(|operation| FLAT_BYTES + of_op(&operation.op)).sum(),
+        Change::Rfc(RfcPatch::Merge(value)) => of_value(value),
+        Change::Rfc(RfcPatch::Json(operations)) => operations.iter().map(of_rfc_op).sum(),
         Change::Keep => 0,
     }
+}
+
+fn of_op(op: &Op) -> usize {
+    match op {
+        Op::Set(value) => of_value(value),
+        Op::Add(items) | Op::Remove(items) | Op::Reset(items) | Op::Append(items) => items.iter().map(of_value).sum(),
+        Op::Merge(members) => members.iter().map(|(name, value)| name.len() + of_value(value)).sum(),
+        Op::Unset | Op::Increment(_) => 0,
+    }
+}
+
+fn of_rfc_op(op: &RfcOp) -> usize {
+    FLAT_BYTES
+        + match op {
+            RfcOp::Add { value, .. } | RfcOp::Replace { value, .. } | RfcOp::Test { value, .. } => of_value(value),
+            RfcOp::Remove { .. } | RfcOp::Move { .. } | RfcOp::Copy { .. } => 0,
+        }
 }
 
 fn of_value(value: &Value) -> usize {

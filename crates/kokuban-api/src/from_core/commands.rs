@@ -26,8 +26,8 @@ use crate::query::WriteQuery;
 /// # Errors
 /// The value is too complex, or a member asks for what this server does not do yet.
 pub fn put(board: &BoardName, id: EntryId, put: bodies::Put, conditions: &Preconditions) -> Result<Write, Problem> {
-    let payload = payload(&put.value, "/value")?;
-    write(board, id, Change::Replace(payload), put.terms, conditions)
+    let value = payload(&put.value, "/value")?;
+    write(board, id, Change::Replace { value, wipes: put.replace }, put.terms, conditions)
 }
 
 /// A PATCH as a command. Without operations it is a move, or changes marks.
@@ -56,22 +56,47 @@ pub fn patch(
 }
 
 fn operation(operation: bodies::Operation) -> Result<kokuban_core::command::Operation, Box<ErrorItem>> {
-    let pointer = operation.pointer.clone();
+    use kokuban_core::command::Op as Does;
+    let pointer = operation.pointer;
+    let judged =
+        |value: &Value| json::check(value, &json::Bounds::default(), "").map_err(|error| too_complex(&error, &pointer));
     let op = match (operation.op, operation.operand) {
-        (Op::Set, Operand::Value(value)) => {
-            json::check(&value, &json::Bounds::default(), "").map_err(|error| too_complex(&error, &pointer))?;
-            kokuban_core::command::Op::Set(value)
+        (Op::Unset, _) => Does::Unset,
+        (op, Operand::Values(items)) => {
+            items.iter().try_for_each(judged)?;
+            match op {
+                Op::Add => Does::Add(items),
+                Op::Remove => Does::Remove(items),
+                Op::Append => Does::Append(items),
+                _ => Does::Reset(items),
+            }
         }
-        (Op::Unset, _) => kokuban_core::command::Op::Unset,
-        (other, _) => {
-            let detail = format!("this server does `set` and `unset`, and not `{}` yet", other.as_str());
-            // In the short form the member itself names the operation.
-            let named = if pointer.starts_with("/operations/") { "/op" } else { "" };
-            let item = ErrorItem::at(ErrorCode::InvalidValue, format!("{pointer}{named}"), detail);
-            return Err(Box::new(item.with_allowed(["set", "unset"])));
+        (Op::Increment, Operand::Value(Value::Number(number))) => Does::Increment(number),
+        (Op::Merge, Operand::Value(Value::Object(members))) => {
+            let whole = Value::Object(members);
+            judged(&whole)?;
+            let Value::Object(members) = whole else { unreachable!("it was made one just now") };
+            Does::Merge(members)
         }
+        (_, Operand::Value(value)) => {
+            judged(&value)?;
+            Does::Set(value)
+        }
+        (_, Operand::Nothing) => Does::Reset(Vec::new()),
     };
-    Ok(kokuban_core::command::Operation { op, path: operation.path, unchanged_since: operation.unchanged_since })
+    Ok(kokuban_core::command::Operation {
+        op,
+        path: operation.path,
+        unchanged_since: operation.unchanged_since,
+        intent: match operation.intent.unwrap_or_default() {
+            bodies::Intent::Overwrite => kokuban_core::command::Intent::Overwrite,
+            bodies::Intent::Append => kokuban_core::command::Intent::Append,
+            bodies::Intent::Ignore => kokuban_core::command::Intent::Ignore,
+        },
+        confidence: operation.confidence.map(SmolStr::from),
+        source: operation.source,
+        reason: operation.reason.map(SmolStr::from),
+    })
 }
 
 fn too_complex(error: &json::Error, pointer: &str) -> Box<ErrorItem> {

@@ -140,7 +140,7 @@ fn operation(operation: &reply::OperationReceipt) -> OperationReceipt {
         path: operation.path.clone(),
         outcome: operation.outcome,
         reason: operation.reason.as_ref().map(|reason| reason.to_string().into()),
-        note: None,
+        note: operation.note.as_ref().map(ToString::to_string),
     }
 }
 
@@ -211,6 +211,16 @@ pub fn warning(warning: &reply::Warning) -> Warning {
         reply::Warning::NotEnforced { members } => {
             Warning::new("not_enforced", format!("stored, but not enforced by this server yet: {}", members.join(", ")))
         }
+        reply::Warning::ConfidenceCapped { asked, given } => Warning::new(
+            "confidence_capped",
+            format!("you may claim `{given}` at the most, so that was taken for `{asked}`"),
+        ),
+        reply::Warning::Nested { depth, max } => Warning::new(
+            "nested",
+            format!(
+                "the value is {depth} levels deep; beyond {max} models lose their way in it: make entries of its parts"
+            ),
+        ),
         reply::Warning::Ignored { members } => {
             Warning::new("ignored", format!("the board exists already; ignored: {}", members.join(", ")))
         }

@@ -35,7 +35,16 @@ pub(super) fn code(rejection: &Rejection) -> ErrorCode {
         Rejection::WrongKind { .. } => ErrorCode::WrongKind,
         Rejection::PathNotFound { .. } => ErrorCode::PathNotFound,
         Rejection::TooComplex { .. } => ErrorCode::TooComplex,
-        Rejection::NullGuarded => ErrorCode::NullGuarded,
+        Rejection::NullGuarded { .. } => ErrorCode::NullGuarded,
+        Rejection::LowerConfidence { .. } => ErrorCode::LowerConfidence,
+        Rejection::UnknownConfidence { .. } => ErrorCode::InvalidValue,
+        Rejection::RequiredLeaf { .. } => ErrorCode::ArbiterOnly,
+        Rejection::ProducerMismatch { .. } => ErrorCode::ProducerMismatch,
+        Rejection::UnknownSlot { .. } => ErrorCode::UnknownSlot,
+        Rejection::SchemaViolation { .. } => ErrorCode::SchemaViolation,
+        Rejection::ListFull { .. } => ErrorCode::ListFull,
+        Rejection::NumberNotRepresentable { .. } => ErrorCode::NumberNotRepresentable,
+        Rejection::TestFailed { .. } => ErrorCode::TestFailed,
         Rejection::UnknownSchemaVersion { .. } => ErrorCode::SchemaViolation,
         Rejection::DuplicateKey { .. } => ErrorCode::DuplicateKey,
         Rejection::ValueTooLarge { .. } => ErrorCode::ValueTooLarge,
@@ -122,7 +131,35 @@ pub(super) fn detail(rejection: &Rejection) -> String {
         Rejection::WrongKind { path, what } => format!("at `{path}`: {what}"),
         Rejection::PathNotFound { path } => format!("`{path}` names no item that is there"),
         Rejection::TooComplex { what, max } => format!("{what} would be too complex; it may be {max} levels deep"),
-        Rejection::NullGuarded => "the write would wipe content with nothing".to_owned(),
+        Rejection::NullGuarded { path } => format!(
+            "{} has content, and nothing would take its place; leave it as it is, `unset` or `reset` it on purpose, or PUT with `replace: true`",
+            place(path)
+        ),
+        Rejection::LowerConfidence { path, stands, given } => format!(
+            "{} stands as `{stands}`, and {} does not replace that",
+            place(path),
+            given.as_ref().map_or_else(|| "a value without a confidence".to_owned(), |given| format!("`{given}`"))
+        ),
+        Rejection::UnknownConfidence { given, known } => {
+            format!("there is no confidence `{}`; there are {}", shown(given), listed(known))
+        }
+        Rejection::RequiredLeaf { path } => format!("{} is required: only an arbiter takes it away", place(path)),
+        Rejection::ProducerMismatch { producers } if producers.is_empty() => {
+            "each producer has an entry of his own here: the last segment of the key is his name".to_owned()
+        }
+        Rejection::ProducerMismatch { producers } => format!("this entry is written by {}", listed(producers)),
+        Rejection::UnknownSlot { id, known } if known.is_empty() => {
+            format!("zone `{}` takes only declared slots, and declares none", id.zone)
+        }
+        Rejection::UnknownSlot { id, known } => {
+            format!("zone `{}` takes only declared slots, and `{id}` is none; it declares {}", id.zone, listed(known))
+        }
+        Rejection::SchemaViolation { path, detail } => format!("at {}: {detail}", place(path)),
+        Rejection::ListFull { path, max } => format!("{} would have more than {max} items", place(path)),
+        Rejection::NumberNotRepresentable { path } => {
+            format!("the sum at {} is no number that can be kept exactly", place(path))
+        }
+        Rejection::TestFailed { path } => format!("{} is not what the patch expects", place(path)),
         Rejection::UnknownSchemaVersion { given, current } => {
             format!("schema_version {given} is not served; {current} and the one before are")
         }
@@ -137,6 +174,10 @@ pub(super) fn detail(rejection: &Rejection) -> String {
         }
         Rejection::LimitReached { limit, max } => limit_reached(limit, *max),
     }
+}
+
+fn place(path: &str) -> String {
+    if path.is_empty() { "the value".to_owned() } else { format!("`{path}`") }
 }
 
 /// A limit by its name in `GET /v1`, and what makes room where it is not plain.
@@ -195,6 +236,9 @@ pub(super) fn allowed(rejection: &Rejection) -> Option<Vec<String>> {
         Rejection::UnknownStatus { known: statuses, .. }
         | Rejection::IllegalTransition { allowed: statuses, .. }
         | Rejection::Locked { allowed: statuses, .. } => Some(statuses.iter().map(ToString::to_string).collect()),
+        Rejection::UnknownConfidence { known, .. } | Rejection::UnknownSlot { known, .. } => {
+            Some(known.iter().map(ToString::to_string).collect())
+        }
         _ => None,
     }
 }

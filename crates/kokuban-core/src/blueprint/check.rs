@@ -162,7 +162,7 @@ fn ask_bounds(pointer: &str, slot: &Slot, found: &mut Vec<Finding>) {
         let detail = format!("how long may this get? Only the default bound of {} items holds", slot.items_max());
         ask(found, join(pointer, "max_items"), detail);
     }
-    let schema = slot.schema.as_ref();
+    let schema = slot.schema.as_ref().map(super::Schema::written);
     let array = schema.is_some_and(|schema| schema.get("type").is_some_and(|kind| kind == "array"));
     if array && schema.is_some_and(|schema| schema.get("maxItems").is_none()) && slot.max_items.is_none() {
         ask(found, join(pointer, "schema"), "how long may this array get? Set `maxItems`, or declare a list");

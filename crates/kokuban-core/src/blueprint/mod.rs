@@ -13,6 +13,7 @@ mod limits;
 mod parse;
 mod read;
 mod rules;
+mod schema;
 mod slot;
 mod source;
 mod zone;
@@ -24,6 +25,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
+use smol_str::SmolStr;
 
 pub use builtin::{builtin, builtin_names};
 pub use flaw::{Flaw, FlawKind, TomlFlaw};
@@ -32,7 +34,8 @@ pub use limits::Limits;
 pub use rules::{
     Arbitration, ArbitrationRule, CoalesceBy, Confidence, MessageKind, OnConflict, Retention, Trigger, TriggerFilter,
 };
-pub use slot::{Kind, OnFull, Share, Slot};
+pub use schema::{Schema, Violation};
+pub use slot::{Kind, MAX_ITEMS, OnFull, Share, Slot};
 pub use source::toml_line_of;
 pub use zone::{Access, HOLD_MS, Party, Sanitize, Slots, Tier, Zone};
 
@@ -137,6 +140,12 @@ impl Blueprint {
             Some(zones) => zones.contains(name),
             None => self.zones.get(name).is_some_and(|zone| zone.tier != Tier::Scratch),
         }
+    }
+
+    /// The slots that a zone declares, as `zone/pattern`.
+    pub(crate) fn slots_in(&self, zone: &ZoneName) -> Vec<SmolStr> {
+        let within = |pattern: &&String| pattern.split_once('/').is_some_and(|(name, _)| name == zone.as_str());
+        self.slots.keys().filter(within).map(SmolStr::new).collect()
     }
 
     /// The slot that declares an entry: of several patterns that fit, the one with the most literal segments,

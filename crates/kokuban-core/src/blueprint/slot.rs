@@ -10,11 +10,13 @@ use serde_json::Value;
 
 use super::flaw::{FlawKind, Flaws, Shown};
 use super::read::{self, Members, Node};
+use super::schema::Schema;
 use super::zone::{Known, Party, parties};
 use crate::ids::{EntryId, Key, ZoneName};
+use crate::path::Path;
 
 /// Items of a set or list that declares no bound (contract §8).
-pub(super) const MAX_ITEMS: u64 = 1_000;
+pub const MAX_ITEMS: u64 = 1_000;
 /// Depth of a document beyond which a write is warned `nested` (contract §8).
 pub(super) const MAX_DEPTH: u64 = 3;
 /// Most fields of one document, and how deep fields may stand in fields.
@@ -29,7 +31,7 @@ pub struct Slot {
     pub title: Option<String>,
     /// JSON Schema 2020-12, as written.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub schema: Option<Value>,
+    pub schema: Option<Schema>,
     pub weight: Share,
     pub required: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,7 +146,7 @@ impl Slot {
         let slot = Self {
             kind,
             title: members.title(flaws),
-            schema: members.get("schema").and_then(|node| read::schema(&node, flaws)),
+            schema: members.get("schema").and_then(|node| Schema::read(&node, flaws)),
             weight: members.get("weight").and_then(|node| Share::read(&node, flaws)).unwrap_or_default(),
             required: members.boolean("required", false, flaws),
             max_items: members.integer("max_items", 1..=10_000, flaws),
@@ -180,6 +182,44 @@ impl Slot {
         for (member, _, why) in contradictions.into_iter().filter(|(_, holds, _)| *holds) {
             flaws.add(&read::join(&members.pointer, member), FlawKind::Contradiction, why);
         }
+    }
+
+    /// The deepest field that is declared on the way to `path`, if `path` is a field itself: the whole value is the slot.
+    #[must_use]
+    pub fn field_at(&self, path: &Path) -> Option<&Self> {
+        path.segments().iter().try_fold(self, |slot, name| slot.fields.get(name.as_str()))
+    }
+
+    /// Whether each leaf has an author and a level of its own.
+    #[must_use]
+    pub fn has_leaves(&self) -> bool {
+        self.kind == Kind::Document
+    }
+
+    /// Whether content at `path` is safe from being wiped with nothing: as the nearest declared field says.
+    #[must_use]
+    pub fn guards(&self, path: &Path) -> bool {
+        let mut slot = self;
+        for name in path.segments() {
+            match slot.fields.get(name.as_str()) {
+                Some(field) => slot = field,
+                None => break,
+            }
+        }
+        slot.null_guard
+    }
+
+    /// The first required field at or below `path` that has content in `value`, which stands there.
+    #[must_use]
+    pub fn required_within(&self, path: &Path, value: &Value) -> Option<Path> {
+        let slot = self.field_at(path)?;
+        if slot.required && !path.is_root() {
+            return Some(path.clone());
+        }
+        slot.fields.iter().find_map(|(name, _)| {
+            let member = value.get(name)?;
+            self.required_within(&path.join(name), member)
+        })
     }
 
     /// The most items this slot or field may have.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 use super::{Board, ENDED_LEASES_MAX, KEYS_MAX, KEYS_MIN, KEYS_MS, KeyRecord, Life};
-use crate::entry::{EndedLease, Entry, Lease, LeaseEnd, LeaseKind, Stamp, Tombstone};
+use crate::entry::{EndedLease, Entry, LeafAuthor, Lease, LeaseEnd, LeaseKind, Leaves, Stamp, Tombstone};
 use crate::event::{BoardCreated, Commit, EntryWritten, Event, Keyed, Standing, Touched, token_of};
 use crate::ids::{AgentName, BoardTime, EntryId, Revision, Status, Version};
 
@@ -210,7 +210,13 @@ impl Board {
         if old.is_none() != written.created {
             return Err(ApplyError::Missing("an entry"));
         }
-        let marks = (!written.marks.is_empty()).then(|| Box::new(written.marks.clone()));
+        let mut marks = written.marks.clone();
+        if written.per_leaf {
+            let author =
+                LeafAuthor { version: written.version, revision: commit.revision, by: stamp.by.clone(), at: commit.at };
+            marks.leaves = Leaves::after(old.as_deref(), &written.assignments, &marks.derived_from, &author);
+        }
+        let marks = (!marks.is_empty()).then(|| Box::new(marks));
         let mut entry = match &old {
             Some(old) => (**old).clone(),
             None => Entry {

@@ -47,10 +47,12 @@ pub struct StoredLife {
 impl Payloads for Snapshot {
     fn payloads<'a>(&'a self, visit: &mut dyn FnMut(&'a Payload)) {
         self.entries.payloads(visit);
+        self.notes.iter().flat_map(|(_, notes)| notes).filter_map(Note::payload).for_each(visit);
     }
 
     fn payloads_mut(&mut self, visit: &mut dyn FnMut(&mut Payload)) {
         self.entries.payloads_mut(visit);
+        self.notes.iter_mut().flat_map(|(_, notes)| notes).filter_map(Note::payload_mut).for_each(visit);
     }
 }
 

@@ -163,7 +163,7 @@ fn a_commit_says_once_how_it_left_each_entry() {
 }
 
 /// The scenarios, as text.
-const SCENARIOS: [&str; 14] = [
+const SCENARIOS: [&str; 18] = [
     include_str!("tests.rs"),
     include_str!("../caller/tests.rs"),
     include_str!("../reduce/tests.rs"),
@@ -177,6 +177,10 @@ const SCENARIOS: [&str; 14] = [
     include_str!("../op/tick/tests.rs"),
     include_str!("../op/transact/tests.rs"),
     include_str!("../op/write/tests.rs"),
+    include_str!("../reduce/tests/confidence.rs"),
+    include_str!("../reduce/tests/ops.rs"),
+    include_str!("../reduce/tests/rfc.rs"),
+    include_str!("../reduce/tests/slots.rs"),
     include_str!("../scenario/properties.rs"),
 ];
 

@@ -110,6 +110,7 @@ fn inputs(scene: &Scene<'_>, create: &CreateBoard) -> Result<Vec<Event>, Refusal
             reason: None,
             under_lease: false,
             assignments: Vec::new(),
+            per_leaf: false,
         })));
     }
     if failures.is_empty() { Ok(events) } else { Err(Refusal { failures: failures.into_list(), current: None }) }

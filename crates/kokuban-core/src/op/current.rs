@@ -34,7 +34,10 @@ fn rank(rejection: &Rejection) -> u8 {
         Rejection::AgentRequired { .. } | Rejection::DuplicateKey { .. } => 0,
         Rejection::BoardNotFound | Rejection::ZoneNotFound { .. } | Rejection::BoardExists => 1,
         Rejection::IdempotencyMismatch => 2,
-        Rejection::Forbidden { .. } | Rejection::ZoneRestricted { .. } | Rejection::ArbiterOnly { .. } => 3,
+        Rejection::Forbidden { .. }
+        | Rejection::ZoneRestricted { .. }
+        | Rejection::ArbiterOnly { .. }
+        | Rejection::RequiredLeaf { .. } => 3,
         Rejection::NotFound { .. } | Rejection::NoteNotFound { .. } | Rejection::NoLease { .. } => 4,
         Rejection::LeaseHeld { .. } | Rejection::LeaseTokenRequired { .. } | Rejection::LeaseLost { .. } => 5,
         Rejection::PreconditionRequired { .. }
@@ -42,13 +45,22 @@ fn rank(rejection: &Rejection) -> u8 {
         | Rejection::VersionConflict { .. } => 6,
         Rejection::UnknownStatus { .. } | Rejection::IllegalTransition { .. } | Rejection::Locked { .. } => 7,
         Rejection::ReservedMember { .. } => 8,
+        Rejection::NullGuarded { .. } => 9,
+        Rejection::LowerConfidence { .. } | Rejection::UnknownConfidence { .. } => 10,
         Rejection::InvalidValue { .. }
         | Rejection::WrongKind { .. }
         | Rejection::PathNotFound { .. }
+        | Rejection::TestFailed { .. }
         | Rejection::TooComplex { .. }
-        | Rejection::NullGuarded
+        | Rejection::NumberNotRepresentable { .. }
         | Rejection::UnknownSchemaVersion { .. }
-        | Rejection::StillCurrent { .. } => 9,
-        Rejection::ValueTooLarge { .. } | Rejection::StateFull { .. } | Rejection::LimitReached { .. } => 10,
+        | Rejection::UnknownSlot { .. }
+        | Rejection::ProducerMismatch { .. }
+        | Rejection::SchemaViolation { .. }
+        | Rejection::StillCurrent { .. } => 12,
+        Rejection::ListFull { .. }
+        | Rejection::ValueTooLarge { .. }
+        | Rejection::StateFull { .. }
+        | Rejection::LimitReached { .. } => 13,
     }
 }

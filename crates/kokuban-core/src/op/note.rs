@@ -55,6 +55,7 @@ pub(crate) fn add(scene: &Scene<'_>, add: &AddNote) -> Result<Drafted, Refusal> 
         at: scene.ctx.at,
         text: add.text.clone(),
         refers_to_version: add.refers_to_version,
+        held: None,
     };
     let reply = Reply::Noted { id: add.id.clone(), note: note.id.clone() };
     Ok((vec![Event::Noted { id: add.id.clone(), note }], reply))

@@ -26,9 +26,16 @@ pub(crate) struct Growth {
     state_bytes: i64,
     /// Deletions of keys that are written again. They keep their places, unless their tombstones are collected.
     revived: Vec<Revision>,
+    notes: u64,
 }
 
 impl Growth {
+    /// The place of the next note in the commit.
+    pub(crate) fn next_note(&mut self) -> u64 {
+        self.notes += 1;
+        self.notes - 1
+    }
+
     /// Judges the size of a value that replaces `entry`, and takes it into account.
     pub(crate) fn judge(
         &mut self,

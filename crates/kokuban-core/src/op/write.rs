@@ -2,22 +2,28 @@
 //!
 //! Invariant: all failed checks are reported, in the order rights, existence, lease, version, status, content.
 //! A write that changes nothing makes no version.
-//! Not known here: HTTP methods. PUT and PATCH are both this.
+//! Not known here: HTTP methods. PUT and PATCH are both this. `value` says what becomes of the value, `accept` what of
+//! everything beside it.
 
-use serde_json::Value;
+mod accept;
+mod value;
+
 use smol_str::SmolStr;
 
-use super::size::{self, Growth};
+use super::size::Growth;
 use super::{lease, refuse, status};
+use crate::blueprint::Slots;
 use crate::caller::{Act, authorise};
 use crate::command::{Drafted, Failures, Scene};
-use crate::entry::{DerivedFrom, Entry, Lease, LeaseKind, Marks, Payload, Source};
-use crate::event::{Assignment, EntryWritten, Event};
-use crate::ids::{EntryId, LeaseToken, Sha256, Status, Version};
-use crate::json::{Bounds, Json, check};
-use crate::reduce::{Operation, Standing, reduce};
+use crate::entry::{DerivedFrom, Entry, Payload, Source};
+use crate::event::Event;
+use crate::ids::{EntryId, LeaseToken, Sha256, Status};
+use crate::reduce::{Operation, RfcPatch};
 use crate::rejection::{Failure, Item, Refusal, Rejection};
-use crate::reply::{Grant, OperationReceipt, Outcome, Receipt, Reply, Warning};
+use crate::reply::{Receipt, Reply};
+
+use accept::Judgement;
+use value::new_value;
 
 pub use super::condition::{Conditions, TagMatch};
 pub use super::echo::EchoedMember;
@@ -40,8 +46,14 @@ pub struct Write {
 /// What happens to the value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    Replace(Payload),
+    Replace {
+        value: Payload,
+        /// Content may go without a word: `replace: true`.
+        wipes: bool,
+    },
     Patch(Vec<Operation>),
+    /// A patch of RFC 6902 or RFC 7396.
+    Rfc(RfcPatch),
     /// Status or marks alone.
     Keep,
 }
@@ -63,38 +75,10 @@ pub struct NamedMarks {
     pub summary: Option<SmolStr>,
 }
 
-impl NamedMarks {
-    /// The marks of the entry after the write. A new value begins without any.
-    fn over(&self, old: Option<&Entry>, value_changed: bool, change: &Change) -> Marks {
-        let mut marks = match old {
-            Some(old) if !value_changed => old.marks().into_owned(),
-            // What is left of an untrusted value is no more to be trusted for a leaf that changed beside it.
-            Some(old) if matches!(change, Change::Patch(_)) => {
-                Marks { untrusted: old.is_untrusted(), ..Marks::default() }
-            }
-            _ => Marks::default(),
-        };
-        if self.confidence.is_some() {
-            marks.confidence.clone_from(&self.confidence);
-        }
-        if self.source.is_some() {
-            marks.source.clone_from(&self.source);
-        }
-        if let Some(derived_from) = &self.derived_from {
-            marks.derived_from.clone_from(derived_from);
-        }
-        if self.summary.is_some() {
-            marks.summary.clone_from(&self.summary);
-        }
-        marks.untrusted |= self.untrusted;
-        marks
-    }
-}
-
 impl Write {
     /// The hash of the value that the write wants, where it names a whole one.
     pub(crate) fn wanted(&self) -> Option<Sha256> {
-        if let Change::Replace(payload) = &self.change { Some(payload.sha256) } else { None }
+        if let Change::Replace { value, .. } = &self.change { Some(value.sha256) } else { None }
     }
 }
 
@@ -107,6 +91,29 @@ pub(crate) fn decide(scene: &Scene<'_>, write: &Write) -> Result<Drafted, Refusa
         events.insert(0, collection);
     }
     Ok((events, Reply::Receipt(Box::new(judged.receipt))))
+}
+
+/// What the declaration of the entry asks of whoever writes it.
+fn judge_slot(scene: &Scene<'_>, write: &Write, failures: &mut Failures) {
+    let blueprint = scene.board.blueprint();
+    let id = &write.id;
+    let Some((_, slot)) = blueprint.slot_of(id) else {
+        let closed = blueprint.zone(&id.zone).is_some_and(|zone| zone.slots == Slots::Closed);
+        if closed && !scene.board.is_scratch(&id.zone) {
+            failures.add(Rejection::UnknownSlot { id: id.clone(), known: blueprint.slots_in(&id.zone) });
+        }
+        return;
+    };
+    if scene.is_arbiter() {
+        return;
+    }
+    let own = id.key.segments().last() == Some(scene.actor.agent.as_str());
+    if slot.per_producer && !own {
+        failures.add(Rejection::ProducerMismatch { producers: Vec::new() });
+    } else if !slot.producers.is_empty() && !scene.actor.is_one_of(blueprint, &slot.producers) {
+        let producers = slot.producers.iter().map(|party| SmolStr::new(party.to_string())).collect();
+        failures.add(Rejection::ProducerMismatch { producers });
+    }
 }
 
 /// One accepted write.
@@ -133,8 +140,9 @@ pub(crate) fn judge(
     }
     let held = failures.keep(lease::judge(scene, id, write.lease.token));
     judge_version(scene, write, entry, &mut failures);
+    judge_slot(scene, write, &mut failures);
     let value = new_value(scene, write, entry, &mut failures);
-    let of_nothing = entry.is_none() && value.as_ref().is_some_and(|value| value.is_of_nothing(write));
+    let of_nothing = entry.is_none() && value.as_ref().is_some_and(|value| value.is_of_nothing());
     let value_changed = !of_nothing && value.as_ref().is_some_and(|value| value.differs_from(entry));
     let edits = value_changed && entry.is_some();
     let status = match status::judge(scene, id, entry, write.status.as_ref(), edits) {
@@ -148,11 +156,10 @@ pub(crate) fn judge(
     }
     let granted = failures.keep(lease::for_write(scene, write, held.flatten(), value_changed)).flatten();
     match (status, value) {
-        (Some(_), Some(value)) if failures.is_empty() && of_nothing => {
-            Ok(Accepted { events: Vec::new(), receipt: nothing(id, value.operations) })
-        }
+        (Some(_), Some(value)) if failures.is_empty() && of_nothing => Ok(accept::nothing(id, value)),
         (Some(status), Some(value)) if failures.is_empty() => {
-            Ok(accept(scene, write, &Judgement { entry, value, value_changed, status, held: held.flatten(), granted }))
+            let held = held.flatten();
+            Ok(accept::accept(scene, write, Judgement { entry, value, value_changed, status, held, granted }, growth))
         }
         _ => Err(failures.into_list()),
     }
@@ -183,221 +190,6 @@ fn judge_content(scene: &Scene<'_>, write: &Write, entry: Option<&Entry>, failur
     let max = scene.board.blueprint().limits.derived_from_max;
     if write.marks.derived_from.as_ref().is_some_and(|list| list.len() as u64 > max) {
         failures.add_at("/derived_from", Rejection::LimitReached { limit: "derived_from_max", max });
-    }
-}
-
-/// The value after a write, and how it came to be.
-struct NewValue {
-    payload: Payload,
-    assignments: Vec<Assignment>,
-    operations: Vec<OperationReceipt>,
-}
-
-impl NewValue {
-    fn whole(payload: Payload) -> Self {
-        Self { payload, assignments: Vec::new(), operations: Vec::new() }
-    }
-
-    /// A patch of which nothing was applied makes no entry.
-    fn is_of_nothing(&self, write: &Write) -> bool {
-        matches!(write.change, Change::Patch(_)) && self.assignments.is_empty()
-    }
-
-    /// Equal values have equal hashes, whatever the order of members or the spelling of numbers.
-    fn differs_from(&self, entry: Option<&Entry>) -> bool {
-        entry.is_none_or(|entry| entry.value.sha256 != self.payload.sha256)
-    }
-}
-
-fn new_value(scene: &Scene<'_>, write: &Write, entry: Option<&Entry>, failures: &mut Failures) -> Option<NewValue> {
-    match &write.change {
-        Change::Replace(payload) => Some(NewValue::whole(payload.clone())),
-        Change::Keep => entry.map(|entry| NewValue::whole(entry.value.clone())),
-        Change::Patch(operations) => patched(scene, write, operations, entry, failures),
-    }
-}
-
-fn patched(
-    scene: &Scene<'_>,
-    write: &Write,
-    operations: &[Operation],
-    entry: Option<&Entry>,
-    failures: &mut Failures,
-) -> Option<NewValue> {
-    let standing = Standing {
-        last: entry.map(|entry| (entry.value_version, &entry.value_by)),
-        caller: &scene.actor.agent,
-        versioned: write.conditions.is_about_what_stands() || scene.board.is_scratch(&write.id.zone),
-    };
-    let old = entry.and_then(|entry| entry.value.json.as_ref()).map(Json::to_value);
-    let reduced = match reduce(old, operations, standing) {
-        Ok(reduced) => reduced,
-        Err(refused) => {
-            for (index, rejection) in refused {
-                failures.add_at(format!("/operations/{index}"), rejection);
-            }
-            return None;
-        }
-    };
-    if write.atomic && !reduced.guarded.is_empty() {
-        for index in reduced.guarded {
-            failures.add_at(format!("/operations/{index}"), Rejection::NullGuarded);
-        }
-        return None;
-    }
-    if let (Some(entry), true) = (entry, reduced.assignments.is_empty()) {
-        return Some(NewValue { operations: reduced.receipts, ..NewValue::whole(entry.value.clone()) });
-    }
-    if !bounded(&reduced.value, failures) {
-        return None;
-    }
-    let payload = Payload::new(Json::from_value(&reduced.value));
-    Some(NewValue { payload, assignments: reduced.assignments, operations: reduced.receipts })
-}
-
-fn bounded(value: &Value, failures: &mut Failures) -> bool {
-    let bounds = Bounds::default();
-    let fits = check(value, &bounds, "").is_ok();
-    if !fits {
-        failures.add(Rejection::TooComplex { what: "the value after the patch", max: bounds.depth_max as u64 });
-    }
-    fits
-}
-
-/// The receipt of a patch that found nothing and left nothing.
-fn nothing(id: &EntryId, operations: Vec<OperationReceipt>) -> Receipt {
-    Receipt {
-        id: id.clone(),
-        version: Version::ZERO,
-        status: None,
-        owner: None,
-        sha256: None,
-        outcome: Outcome::Unchanged,
-        operations,
-        warnings: Vec::new(),
-        lease: None,
-        value: None,
-    }
-}
-
-/// A write of which everything was found to be in order.
-struct Judgement<'a> {
-    entry: Option<&'a Entry>,
-    value: NewValue,
-    value_changed: bool,
-    status: Option<Status>,
-    held: Option<&'a Lease>,
-    granted: Option<Event>,
-}
-
-fn accept(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>) -> Accepted {
-    let entry = judged.entry;
-    let marks = write.marks.over(entry, judged.value_changed, &write.change);
-    let marks_changed = entry.is_none_or(|entry| *entry.marks() != marks);
-    let moved = entry.is_some_and(|entry| entry.status != judged.status);
-    let under_lease = judged.held.is_some_and(|held| held.kind == LeaseKind::Lease);
-    let version = scene.board.next_version(&write.id);
-    let mut events = Vec::new();
-    let outcome = match entry {
-        Some(entry) if !judged.value_changed && !marks_changed && !moved => {
-            let _ = entry;
-            Outcome::Unchanged
-        }
-        Some(entry) if !judged.value_changed && !marks_changed => {
-            events.push(Event::EntryMoved {
-                id: write.id.clone(),
-                version,
-                from: entry.status.clone().expect("an entry that moves has a status"),
-                to: judged.status.clone().expect("a move has a target"),
-                under_lease,
-                reason: write.reason.clone(),
-            });
-            Outcome::Updated
-        }
-        _ => {
-            events.push(Event::EntryWritten(Box::new(written(scene, write, judged, version, marks, under_lease))));
-            if entry.is_some() { Outcome::Updated } else { Outcome::Created }
-        }
-    };
-    events.extend(judged.granted.clone());
-    let receipt = receipt(scene, write, judged, version, outcome);
-    Accepted { events, receipt }
-}
-
-fn written(
-    scene: &Scene<'_>,
-    write: &Write,
-    judged: &Judgement<'_>,
-    version: Version,
-    marks: Marks,
-    under_lease: bool,
-) -> EntryWritten {
-    EntryWritten {
-        id: write.id.clone(),
-        version,
-        value: judged.value.payload.clone(),
-        value_changed: judged.value_changed,
-        created: judged.entry.is_none(),
-        status_from: judged.entry.and_then(|entry| entry.status.clone()),
-        status: judged.status.clone(),
-        marks,
-        schema_version: write.schema_version.unwrap_or_else(|| scene.board.blueprint().schema_version),
-        reason: write.reason.clone(),
-        under_lease,
-        assignments: judged.value.assignments.clone(),
-    }
-}
-
-fn receipt(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>, version: Version, outcome: Outcome) -> Receipt {
-    let entry = judged.entry;
-    let lease = judged.granted.as_ref().and_then(|event| grant_of(scene, judged.held, event));
-    let granted_to = judged.granted.is_some().then_some(&scene.actor.agent);
-    let standing = entry.and_then(|entry| scene.board.owner(&write.id, entry));
-    let holder = scene.board.lease(&write.id).map(|lease| &lease.holder);
-    let author = judged.value_changed.then_some(&scene.actor.agent);
-    let mut warnings: Vec<Warning> =
-        size::warning(&judged.value.payload).filter(|_| judged.value_changed).into_iter().collect();
-    warnings.extend(second_producer(scene, write, judged));
-    Receipt {
-        id: write.id.clone(),
-        version: match (outcome, entry) {
-            (Outcome::Unchanged, Some(entry)) => entry.version,
-            _ => version,
-        },
-        status: judged.status.clone(),
-        owner: granted_to.or(holder).or(author).or(standing).cloned(),
-        sha256: Some(judged.value.payload.sha256),
-        outcome,
-        operations: judged.value.operations.clone(),
-        warnings,
-        lease,
-        value: judged.value.payload.json.clone(),
-    }
-}
-
-/// An undeclared entry that gets a second author may be a scalar that two agents fight over.
-fn second_producer(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>) -> Option<Warning> {
-    let first = judged.entry.filter(|_| judged.value_changed).map(|entry| &entry.created.by)?;
-    let declared = scene.board.blueprint().slot_of(&write.id).is_some();
-    (first != &scene.actor.agent && !declared).then(|| Warning::SecondProducer { first: first.clone() })
-}
-
-/// What the caller is told of the lease that its write granted or renewed. A hold has no token to tell.
-fn grant_of(scene: &Scene<'_>, held: Option<&Lease>, event: &Event) -> Option<Grant> {
-    let holder = scene.actor.agent.clone();
-    match event {
-        Event::LeaseGranted { kind: LeaseKind::Lease, ttl_ms, deadline, .. } => Some(Grant {
-            holder,
-            token: crate::event::token_of(scene.revision),
-            kind: LeaseKind::Lease,
-            ttl_ms: *ttl_ms,
-            deadline: *deadline,
-        }),
-        Event::LeaseRenewed { ttl_ms, deadline, .. } => {
-            let token = held.map(|held| held.token)?;
-            Some(Grant { holder, token, kind: LeaseKind::Lease, ttl_ms: *ttl_ms, deadline: *deadline })
-        }
-        _ => None,
     }
 }
 

@@ -1,9 +1,14 @@
 //! Scenarios of patches: what `set` and `unset` do, and when they need a condition.
 
+mod confidence;
+mod laws;
+mod ops;
+mod rfc;
+mod slots;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Op, Operation, Reduced, Standing, reduce};
 use crate::ids::Version;
 use crate::path::Path;
 use crate::rejection::{Condition, Rejection};
@@ -270,14 +275,17 @@ fn has_content(leaf: &Value) -> bool {
     }
 }
 
-fn reduced(old: &Value, path: &Path, new: &Value) -> Option<Reduced> {
-    let caller = agent("ra");
-    let standing = Standing { last: Some((Version(1), &caller)), caller: &caller, versioned: true };
-    let operation = Operation { op: Op::Set(new.clone()), path: path.clone(), unchanged_since: None };
-    reduce(Some(old.clone()), &[operation], standing).ok()
+/// `work/a` of ra, and what setting it makes of it, where that is possible.
+fn set_by(caller: &str, old: &Value, path: &Path, new: &Value, versioned: bool) -> Option<Stage> {
+    let mut stage = of(old.clone()).quick();
+    let set = patch("work/a").set(&path.to_string(), new.clone());
+    let set = if versioned { set.version(1) } else { set };
+    stage.run(caller, set).ok().map(|_| stage)
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
     #[test]
     fn setting_wipes_nothing_and_leaves_siblings_alone(
         old in value(),
@@ -285,30 +293,28 @@ proptest! {
         path in proptest::collection::vec("[abc]", 0..3),
     ) {
         let path = Path::parse(&path.join(".")).expect("plain names");
-        let Some(after) = reduced(&old, &path, &new) else { return Ok(()) };
+        let Some(mut stage) = set_by("ra", &old, &path, &new, true) else { return Ok(()) };
+        let after = stage.value("work/a");
         for (at, leaf) in leaves(&old) {
-            let now = at.get(&after.value);
+            let now = at.get(&after);
             if !at.starts_with(&path) {
                 prop_assert!(now == Some(leaf) || path.starts_with(&at), "{at} is no place that was named");
             } else if has_content(leaf) {
                 prop_assert!(now.is_some_and(has_content), "{at} was wiped");
             }
         }
-        let again = reduced(&after.value, &path, &new).expect("what was set once can be set again");
-        prop_assert_eq!(&again.value, &after.value);
-        prop_assert!(again.assignments.is_empty(), "setting twice is setting once");
+        let again = stage.ok("ra", patch("work/a").set(&path.to_string(), new));
+        prop_assert_eq!(again.receipt().outcome, Outcome::Unchanged, "setting twice is setting once");
     }
 
     /// Nobody but the last author replaces a leaf without a condition.
     #[test]
     fn nothing_that_stands_is_overwritten_blind(old in value(), new in value()) {
-        let (author, caller) = (agent("ra"), agent("rb"));
-        let standing = Standing { last: Some((Version(1), &author)), caller: &caller, versioned: false };
-        let operation = Operation { op: Op::Set(new), path: Path::ROOT, unchanged_since: None };
-        let Ok(after) = reduce(Some(old.clone()), &[operation], standing) else { return Ok(()) };
+        let Some(stage) = set_by("rb", &old, &Path::ROOT, &new, false) else { return Ok(()) };
+        let after = stage.value("work/a");
         for (at, leaf) in leaves(&old) {
-            let kept = at.get(&after.value).is_some_and(|now| crate::json::equal(now, leaf));
-            prop_assert!(kept, "{at} was {leaf} in {old} and is another in {}", after.value);
+            let kept = at.get(&after).is_some_and(|now| crate::json::equal(now, leaf));
+            prop_assert!(kept || !has_content(leaf), "{at} was {leaf} in {old} and is another in {after}");
         }
     }
 }

@@ -10,8 +10,8 @@ use smol_str::SmolStr;
 
 use crate::blueprint::Blueprint;
 use crate::command::{
-    Acquire, AddNote, Change, Check, Claim, CloseNote, Command, Conditions, CreateBoard, Delete, EchoedMember,
-    LeaseUse, NamedMarks, Op, Operation, Release, Renew, TagMatch, Transact, TransactItem, Write,
+    Acquire, AddNote, Change, Check, Claim, CloseNote, Command, Conditions, CreateBoard, Delete, EchoedMember, Intent,
+    LeaseUse, NamedMarks, Op, Operation, Release, Renew, RfcPatch, TagMatch, Transact, TransactItem, Write,
 };
 use crate::entry::{DerivedFrom, Payload, Source, SourceKind};
 use crate::ids::{AgentName, EntryId, Epoch, Key, LeaseToken, Status, Version, ZoneName};
@@ -82,7 +82,7 @@ fn draft(place: &str, change: Change) -> Draft {
 /// Puts a whole value.
 #[expect(clippy::needless_pass_by_value, reason = "scenarios read better without a reference before every json!")]
 pub(crate) fn put(place: &str, value: Value) -> Draft {
-    draft(place, Change::Replace(payload(&value)))
+    draft(place, Change::Replace { value: payload(&value), wipes: false })
 }
 
 /// Changes status or marks alone.
@@ -95,7 +95,12 @@ pub(crate) fn mv(place: &str, version: u64, to: &str) -> Draft {
     touch(place).version(version).status(to)
 }
 
-/// A patch; `set` and `unset` add its operations.
+/// A patch of the RFCs.
+pub(crate) fn rfc(place: &str, patch: RfcPatch) -> Draft {
+    draft(place, Change::Rfc(patch))
+}
+
+/// A patch; `set`, `unset` and the others add its operations.
 pub(crate) fn patch(place: &str) -> Draft {
     draft(place, Change::Patch(Vec::new()))
 }
@@ -199,10 +204,68 @@ impl Draft {
         self.operation(Op::Unset, path, None)
     }
 
+    pub(crate) fn add(self, path: &str, items: &[Value]) -> Self {
+        self.operation(Op::Add(items.to_vec()), path, None)
+    }
+
+    pub(crate) fn remove(self, path: &str, items: &[Value]) -> Self {
+        self.operation(Op::Remove(items.to_vec()), path, None)
+    }
+
+    pub(crate) fn reset(self, path: &str, items: &[Value]) -> Self {
+        self.operation(Op::Reset(items.to_vec()), path, None)
+    }
+
+    pub(crate) fn append(self, path: &str, items: &[Value]) -> Self {
+        self.operation(Op::Append(items.to_vec()), path, None)
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "scenarios read better without a reference before every json!")]
+    pub(crate) fn increment(self, path: &str, by: Value) -> Self {
+        let number = by.as_number().expect("a number").clone();
+        self.operation(Op::Increment(number), path, None)
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "scenarios read better without a reference before every json!")]
+    pub(crate) fn merge(self, path: &str, members: Value) -> Self {
+        self.operation(Op::Merge(members.as_object().expect("an object").clone()), path, None)
+    }
+
+    fn last(mut self, change: impl FnOnce(&mut Operation)) -> Self {
+        let Change::Patch(operations) = &mut self.0.change else { panic!("operations belong to a patch") };
+        change(operations.last_mut().expect("an operation comes first"));
+        self
+    }
+
+    /// The operation before is meant so.
+    pub(crate) fn intent(self, intent: Intent) -> Self {
+        self.last(|operation| operation.intent = intent)
+    }
+
+    /// The operation before is so sure.
+    pub(crate) fn at_level(self, level: &str) -> Self {
+        self.last(|operation| operation.confidence = Some(SmolStr::new(level)))
+    }
+
+    /// A put may wipe content.
+    pub(crate) fn wiping(mut self) -> Self {
+        let Change::Replace { wipes, .. } = &mut self.0.change else { panic!("only a put wipes") };
+        *wipes = true;
+        self
+    }
+
     fn operation(mut self, op: Op, path: &str, unchanged_since: Option<Version>) -> Self {
         let Change::Patch(operations) = &mut self.0.change else { panic!("operations belong to a patch") };
         let path = Path::parse(path).expect("a path");
-        operations.push(Operation { op, path, unchanged_since });
+        operations.push(Operation {
+            op,
+            path,
+            unchanged_since,
+            intent: Intent::Overwrite,
+            confidence: None,
+            source: None,
+            reason: None,
+        });
         self
     }
 }

@@ -147,7 +147,7 @@ fn a_large_integer_and_the_equal_double_are_one_value() {
 #[test]
 fn a_named_mark_that_differs_makes_a_version() {
     let mut stage = stage();
-    let write = || touch("work/a").confidence("stated").summary("s").source(SourceKind::Web, "u");
+    let write = || touch("work/a").confidence("stated").summary("s").source(SourceKind::Agent, "u");
     assert_eq!(stage.ok("rb", write().version(2)).version(), 3);
     assert_eq!(stage.ok("rb", write().version(3)).receipt().outcome, Outcome::Unchanged);
     assert_eq!(stage.ok("rb", touch("work/a").derived_from(&[("work/x", 1)]).version(3)).version(), 4);
@@ -366,9 +366,9 @@ fn an_atomic_patch_is_refused_whole_where_something_would_be_left_out() {
     let mut stage = Stage::with(PLAIN);
     stage.ok("ra", put("work/a", json!({"n": 1, "o": {"k": 1}})));
     let blank = || patch("work/a").version(1).set("m", json!(1)).set("n", json!(null));
-    assert_eq!(stage.refused("ra", blank().atomic()), Rejection::NullGuarded);
+    assert_eq!(stage.refused("ra", blank().atomic()), Rejection::NullGuarded { path: "/n".into() });
     let nested = patch("work/a").version(1).set("o", json!({"k": "", "l": 2})).atomic();
-    assert_eq!(stage.refused("ra", nested), Rejection::NullGuarded);
+    assert_eq!(stage.refused("ra", nested), Rejection::NullGuarded { path: "/o".into() });
     assert_eq!(stage.ok("ra", patch("work/a").version(1).set("m", json!(1)).set("n", json!(1)).atomic()).version(), 2);
     assert_eq!(stage.value("work/a"), json!({"m": 1, "n": 1, "o": {"k": 1}}));
 }
