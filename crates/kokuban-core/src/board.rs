@@ -166,6 +166,13 @@ impl Board {
         self.entries.range((start.cloned(), std::ops::Bound::Unbounded))
     }
 
+    /// The entries of one zone, in the order of keys.
+    pub fn entries_of_zone<'b>(&'b self, zone: &'b ZoneName) -> impl Iterator<Item = (&'b EntryId, &'b Arc<Entry>)> {
+        // `+` is the least character of names.
+        let least = EntryId::new(zone.clone(), Key::new("+").expect("a plus sign is a name"));
+        self.entries_from(std::ops::Bound::Included(&least)).take_while(move |(id, _)| id.zone == *zone)
+    }
+
     /// Live entries and tombstones: what the limit counts.
     #[must_use]
     pub fn n_places(&self) -> usize {

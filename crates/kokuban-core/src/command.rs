@@ -11,6 +11,7 @@ use smol_str::SmolStr;
 use crate::blueprint::Blueprint;
 use crate::board::Board;
 use crate::caller::{Actor, readable_zone};
+use crate::completeness;
 use crate::event::{BoardCreated, Commit, Event, Keyed};
 use crate::ids::{BoardTime, Epoch, Revision, Sha256, Timestamp, ZoneName};
 use crate::op;
@@ -115,7 +116,11 @@ pub fn decide(board: &Board, command: &Command, ctx: &Context) -> Result<Decisio
             let actor = ctx.actor.as_ref().expect("every command but Tick and Resume has a caller");
             require_name(actor, command, ctx)?;
             match decide_for(board, actor, command, ctx, revision)? {
-                Judged::Events(events, reply) => (events, reply),
+                Judged::Events(events, mut reply) => {
+                    let after = || preview(board, ctx, events.clone(), revision);
+                    completeness::tell(board, after, actor, &events, &mut reply);
+                    (events, reply)
+                }
                 Judged::Replay(revision) => return Ok(Decision::Replay(revision)),
                 Judged::Nothing => return Ok(Decision::Nothing),
             }

@@ -6,10 +6,12 @@
 //! effects leave as events.
 //! Not known here: HTTP, status codes, storage, tasks.
 
+pub mod blame;
 pub mod blueprint;
 pub mod board;
 pub mod caller;
 pub mod command;
+pub mod completeness;
 pub mod entry;
 pub mod event;
 pub mod ids;

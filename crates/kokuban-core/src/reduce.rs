@@ -27,6 +27,7 @@ use crate::reply::{OperationOutcome, OperationReceipt};
 pub(crate) use conform::{conform, depth_warning};
 pub(crate) use effect::is_blank;
 pub(crate) use gate::{Claim, Rules, claim};
+pub(crate) use leaves::of as leaves_of;
 pub use rfc::{RfcOp, RfcPatch};
 pub(crate) use whole::{replace, vouch};
 

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use crate::completeness::Completeness;
 use crate::entry::{Entry, LeaseKind};
 use crate::ids::{AgentName, BoardTime, EntryId, LeaseToken, Sha256, Status, Version};
 use crate::json::Json;
@@ -87,6 +88,9 @@ pub struct Receipt {
     pub warnings: Vec<Warning>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Grant>,
+    /// How complete the board is, where the write changed that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completeness: Option<Completeness>,
     /// The value after the write. Not part of a stored reply: it is in the commit's event.
     #[serde(skip)]
     pub value: Option<Json>,

@@ -190,6 +190,12 @@ impl Slot {
         path.segments().iter().try_fold(self, |slot, name| slot.fields.get(name.as_str()))
     }
 
+    /// Whether the slot or one of its fields counts for completeness.
+    #[must_use]
+    pub fn is_weighed(&self) -> bool {
+        self.weight.millionths > 0 || self.fields.values().any(Self::is_weighed)
+    }
+
     /// Whether each leaf has an author and a level of its own.
     #[must_use]
     pub fn has_leaves(&self) -> bool {

@@ -56,6 +56,7 @@ pub(crate) fn judge(scene: &Scene<'_>, delete: &Delete, item: Item) -> Result<(E
         operations: Vec::new(),
         warnings: Vec::new(),
         lease: None,
+        completeness: None,
         value: None,
     };
     Ok((Event::EntryDeleted { id: id.clone(), version, reason: delete.reason.clone() }, receipt))

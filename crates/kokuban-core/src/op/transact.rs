@@ -160,6 +160,7 @@ fn leased(scene: &Scene<'_>, acquire: &Acquire, event: &Event) -> Receipt {
         operations: Vec::new(),
         warnings: Vec::new(),
         lease: Some(lease::told(scene, event, None)),
+        completeness: None,
         value: None,
     }
 }

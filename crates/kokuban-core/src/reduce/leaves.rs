@@ -9,7 +9,7 @@ use crate::json::equal;
 use crate::path::Path;
 
 /// The leaves at and below `path`.
-pub(super) fn of(path: &Path, value: &Value) -> Vec<(Path, Value)> {
+pub(crate) fn of(path: &Path, value: &Value) -> Vec<(Path, Value)> {
     let mut found = Vec::new();
     let mut pending = vec![(path.clone(), value)];
     while let Some((at, value)) = pending.pop() {

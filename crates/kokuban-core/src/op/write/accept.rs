@@ -26,6 +26,7 @@ pub(super) fn nothing(id: &EntryId, value: NewValue) -> Accepted {
         operations: value.operations,
         warnings: value.warnings,
         lease: None,
+        completeness: None,
         value: None,
     };
     Accepted { events: Vec::new(), receipt }
@@ -161,6 +162,7 @@ fn receipt(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>, version: Ve
         operations: judged.value.operations.clone(),
         warnings,
         lease,
+        completeness: None,
         value: judged.value.payload.json.clone(),
     }
 }
