@@ -168,6 +168,7 @@ pub enum Resource {
     Leases,
     History,
     Notes,
+    Blame,
 }
 
 impl Resource {
@@ -178,6 +179,7 @@ impl Resource {
             Self::Leases => "leases",
             Self::History => "history",
             Self::Notes => "notes",
+            Self::Blame => "blame",
         }
     }
 }

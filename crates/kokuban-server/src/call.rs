@@ -11,7 +11,7 @@ use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use http::HeaderMap;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
-use kokuban_api::headers::{self, ReturnPreference};
+use kokuban_api::headers::{self, MediaType, ReturnPreference};
 use kokuban_api::names::{self, read_key, read_segment};
 use kokuban_api::problem::Next;
 use kokuban_api::{ErrorCode, ErrorItem, NextAction, Problem};
@@ -27,7 +27,7 @@ use tokio::time::Instant;
 
 use crate::app::AppState;
 use crate::auth::Caller;
-use crate::edge::{BodyNeed, RequestContext, read_body};
+use crate::edge::{BodyNeed, RequestContext, read_body, read_bytes};
 use crate::error::{ApiError, ApiResult};
 use crate::streams::Place;
 
@@ -178,6 +178,18 @@ impl Call {
         json::parse(&bytes, &json::Bounds::body())
             .map(Some)
             .map_err(|error| kokuban_api::from_core::json_problem(&error).into())
+    }
+
+    /// The body with its media type, one of `taken`.
+    ///
+    /// # Errors
+    /// 415, 413, 400 and the 422 of a number that cannot be kept.
+    pub async fn json_of(&mut self, taken: &[MediaType]) -> ApiResult<(MediaType, Value)> {
+        let media_type = headers::content_type(&self.headers, taken).map_err(ApiError::from)?;
+        let body = std::mem::take(self.body.get_mut().expect("nobody panics while taking the body"));
+        let bytes = read_bytes(&self.headers, body, self.app.config.body_limits()).await?;
+        let value = json::parse(&bytes, &json::Bounds::body());
+        value.map(|value| (media_type, value)).map_err(|error| kokuban_api::from_core::json_problem(&error).into())
     }
 
     /// The Idempotency-Key with the hash of everything this request asks: method, path, query, conditions, body.

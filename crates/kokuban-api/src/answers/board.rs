@@ -6,9 +6,8 @@ use kokuban_core::ids::{
     AgentName, BlueprintName, BoardName, Epoch, Key, Position, Revision, Status, Timestamp, ZoneName,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::{Warning, is_false};
+use super::{Completeness, Warning, is_false};
 
 /// The summary of a board.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,7 +34,7 @@ pub struct BoardSummary {
     /// Open proposals.
     pub proposals: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub completeness: Option<Value>,
+    pub completeness: Option<Completeness>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
     #[serde(default, skip_serializing_if = "is_false")]

@@ -4,7 +4,7 @@ use kokuban_core::ids::{AgentName, BoardName, Key, Revision, Sha256, Status, Tim
 use kokuban_core::json::Json;
 use serde::{Deserialize, Serialize};
 
-use super::{is_false, is_zero, present};
+use super::{Held, is_false, is_zero, present};
 use crate::sources::{DerivedFrom, Source};
 
 /// An entry: brief, or with its details.
@@ -75,7 +75,7 @@ pub enum Trust {
 }
 
 /// A remark on an entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Note {
     pub id: String,
     pub by: AgentName,
@@ -83,6 +83,9 @@ pub struct Note {
     pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refers_to_version: Option<Version>,
+    /// The operation that was held back, where the note is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Box<Held>>,
 }
 
 /// The answer to a new note.

@@ -10,6 +10,7 @@ mod history;
 mod lease;
 mod receipt;
 mod server;
+mod typed;
 
 use kokuban_core::ids::Position;
 use kokuban_core::json::Json;
@@ -21,6 +22,7 @@ pub use history::{HistoryChange, HistoryCommit, HistoryOperation, HistoryState, 
 pub use lease::{Claimed, Lease};
 pub use receipt::{OperationOutcome, OperationReceipt, Outcome, Receipt, TransactionReceipt, Warning};
 pub use server::{AuthMode, Durability, ServerInfo};
+pub use typed::{Blame, BlameLeaf, BoardCompleteness, Completeness, Held, HeldWhy, Missing};
 
 /// A list, or a page of one. Lists that belong to no board have no position.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -6,9 +6,8 @@ use kokuban_core::ids::{AgentName, Key, Position, Revision, Sha256, Status, Vers
 use kokuban_core::json::Json;
 use kokuban_core::path::Path;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::{Lease, is_false, present};
+use super::{Completeness, Lease, is_false, present};
 
 pub use kokuban_core::reply::{OperationOutcome, Outcome};
 
@@ -37,7 +36,7 @@ pub struct Receipt {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Lease>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub completeness: Option<Value>,
+    pub completeness: Option<Completeness>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub dry_run: bool,
 }

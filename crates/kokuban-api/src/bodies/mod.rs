@@ -11,6 +11,7 @@ mod note;
 mod operation;
 mod patch;
 mod put;
+mod rfc;
 mod terms;
 mod transaction;
 
@@ -22,6 +23,7 @@ pub use note::NoteBody;
 pub use operation::{Intent, Op, Operand, Operation};
 pub use patch::Patch;
 pub use put::Put;
+pub use rfc::{json_patch, merge_patch};
 pub use terms::{ECHOED, OnConflict, Terms};
 pub use transaction::{Check, DeleteItem, LeaseItem, Transaction, TransactionWrite, WriteItem};
 

@@ -4,8 +4,8 @@
 //! Not known here: boards.
 
 use kokuban_core::command::{
-    Acquire, Change, Check, Claim, Conditions, Delete, EchoedMember, LeaseUse, NamedMarks, TagMatch, Transact,
-    TransactItem, Write,
+    Acquire, Change, Check, Claim, Conditions, Delete, EchoedMember, LeaseUse, NamedMarks, RfcPatch, TagMatch,
+    Transact, TransactItem, Write,
 };
 use kokuban_core::entry::Payload;
 use kokuban_core::ids::{BoardName, EntryId};
@@ -150,6 +150,14 @@ fn write(
         atomic: false,
         id,
     })
+}
+
+/// A patch of the RFCs as a command; its conditions stand in headers and query.
+///
+/// # Errors
+/// None of its own: what `write` may refuse is not in such a patch.
+pub fn rfc(board: &BoardName, id: EntryId, patch: RfcPatch, conditions: &Preconditions) -> Result<Write, Problem> {
+    write(board, id, Change::Rfc(patch), Terms::default(), conditions)
 }
 
 /// The conditions of headers.

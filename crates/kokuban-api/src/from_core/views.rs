@@ -129,7 +129,7 @@ pub fn receipt(
         value,
         warnings: receipt.warnings.iter().map(warning).collect(),
         lease: receipt.lease.as_ref().map(|grant| lease(grant, now)).map(|l| if dry_run { l.tried() } else { l }),
-        completeness: None,
+        completeness: receipt.completeness.as_ref().map(super::typed::completeness),
         dry_run,
     }
 }
@@ -187,6 +187,7 @@ pub fn note(note: &core::Note) -> Note {
         at: note.at,
         text: note.text.to_string(),
         refers_to_version: note.refers_to_version,
+        held: note.held.as_ref().map(|back| Box::new(super::typed::held(back))),
     }
 }
 

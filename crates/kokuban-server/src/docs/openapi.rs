@@ -69,6 +69,11 @@ fn operation(route: &RouteSpec) -> Value {
             "required": body.required,
             "content": {"application/json": {"schema": reference(body.schema)}}
         });
+        if body.schema == "Patch" {
+            let content = &mut operation["requestBody"]["content"];
+            content["application/json-patch+json"] = json!({"schema": reference("JsonPatch")});
+            content["application/merge-patch+json"] = json!({"schema": {}});
+        }
     }
     if route.public {
         operation["security"] = json!([{}]);

@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 /// All of them.
 pub(super) fn schemas() -> Value {
     let mut all = Map::new();
-    for part in [names(), bodies(), writing_answers(), reading_answers(), stream_answers(), problem()] {
+    for part in [names(), bodies(), writing_answers(), reading_answers(), typed_answers(), stream_answers(), problem()]
+    {
         if let Value::Object(part) = part {
             all.extend(part);
         }
@@ -168,7 +169,7 @@ fn writing_answers() -> Value {
             "status": nullable_text(), "owner": nullable_text(), "sha256": to("Sha256"),
             "outcome": {"type": "string", "enum": ["created", "updated", "deleted", "unchanged"]},
             "operations": list_of(to("OperationReceipt")), "value": anything(), "warnings": list_of(to("Warning")),
-            "lease": to("Lease"), "dry_run": boolean(),
+            "lease": to("Lease"), "completeness": to("Completeness"), "dry_run": boolean(),
         })),
         "TransactionReceipt": open(&["revision", "position", "receipts"], json!({
             "revision": to("Revision"), "position": to("Position"), "receipts": list_of(to("Receipt")), "dry_run": boolean()
@@ -180,6 +181,41 @@ fn writing_answers() -> Value {
         "Claimed": open(&["entry", "lease"], json!({"entry": to("Entry"), "lease": to("Lease"), "dry_run": boolean()})),
         "Erased": open(&["sha256", "records"], json!({"sha256": to("Sha256"), "records": integer(), "dry_run": boolean()})),
         "NoteCreated": open(&["id"], json!({"id": text(), "dry_run": boolean()})),
+    })
+}
+
+fn typed_answers() -> Value {
+    let missing = open(
+        &["zone", "key", "path", "weight"],
+        json!({
+            "zone": to("Name"), "key": text(), "path": text(), "title": nullable_text(), "weight": {"type": "number"}
+        }),
+    );
+    json!({
+        "Missing": missing,
+        "Completeness": open(&["score", "missing"], json!({
+            "score": {"type": "number", "minimum": 0, "maximum": 1}, "missing": list_of(to("Missing"))
+        })),
+        "BoardCompleteness": open(&["missing", "position"], json!({
+            "score": {"type": ["number", "null"]}, "missing": list_of(to("Missing")), "position": to("Position")
+        })),
+        "Blame": open(&["zone", "key", "version", "leaves", "position"], json!({
+            "zone": to("Name"), "key": to("Key"), "version": to("Version"), "position": to("Position"),
+            "leaves": list_of(open(&["path", "by", "version", "sha256"], json!({
+                "path": text(), "by": to("AgentName"), "at": nullable_text(), "revision": {"type": ["integer", "null"]},
+                "version": to("Version"), "ticket": nullable_text(), "confidence": text(), "trust": text(),
+                "source": to("Source"), "derived_from": list_of(to("DerivedFrom")), "reason": text(), "sha256": to("Sha256"),
+            }))),
+        })),
+        "Held": open(&["op", "path", "why"], json!({
+            "op": text(), "path": text(), "value": anything(), "sha256": to("Sha256"), "confidence": text(),
+            "source": to("Source"), "reason": text(), "stands": text(),
+            "why": {"type": "string", "enum": ["lower_confidence", "append", "ignore"]},
+        })),
+        "JsonPatch": {"type": "array", "maxItems": 256, "items": open(&["op", "path"], json!({
+            "op": {"type": "string", "enum": ["add", "remove", "replace", "move", "copy", "test"]},
+            "path": text(), "from": text(), "value": anything(),
+        }))},
     })
 }
 
@@ -200,7 +236,7 @@ fn reading_answers() -> Value {
                 "bytes": integer(), "level": {"type": "string", "enum": ["ok", "warn", "full"]},
                 "largest": list_of(open(&["zone", "key", "bytes"], json!({"zone": to("Name"), "key": to("Key"), "bytes": integer()})))
             })),
-            "leases": integer(), "conflicts": integer(), "proposals": integer(), "warnings": list_of(to("Warning")), "dry_run": boolean(),
+            "leases": integer(), "conflicts": integer(), "proposals": integer(), "completeness": to("Completeness"), "warnings": list_of(to("Warning")), "dry_run": boolean(),
         })),
         "Entry": open(&["zone", "key", "version", "updated_by", "updated_at"], json!({
             "zone": to("Name"), "key": to("Key"), "value": anything(), "version": to("Version"),
@@ -213,7 +249,8 @@ fn reading_answers() -> Value {
             "bytes": integer(), "ticket": text(), "reason": text(),
         })),
         "Note": open(&["id", "by", "at", "text"], json!({
-            "id": text(), "by": to("AgentName"), "at": to("Timestamp"), "text": text(), "refers_to_version": to("Version")
+            "id": text(), "by": to("AgentName"), "at": to("Timestamp"), "text": text(), "refers_to_version": to("Version"),
+            "held": to("Held"),
         })),
         "Refusal": open(&["at", "by", "call", "status", "code", "request_id"], json!({
             "at": to("Timestamp"), "by": to("AgentName"), "call": text(), "zone": to("Name"), "key": to("Key"),

@@ -299,6 +299,22 @@ pub const ROUTES: &[RouteSpec] = &[
         ..READ
     },
     RouteSpec {
+        path: path!("/completeness"),
+        operation_id: "get_completeness",
+        tag: "Boards",
+        summary: "How complete the board is by the weights of its slots, and what is missing",
+        answers: &[ok(200, "The score", Content::Json("BoardCompleteness"))],
+        ..READ
+    },
+    RouteSpec {
+        path: path!("/blame/{zone}/{*key}"),
+        operation_id: "get_blame",
+        tag: "Entries",
+        summary: "Who set each leaf of an entry, when, how sure and from which source",
+        answers: &[ok(200, "The leaves", Content::Json("Blame"))],
+        ..READ
+    },
+    RouteSpec {
         path: path!("/export"),
         operation_id: "export_board",
         tag: "Changes",

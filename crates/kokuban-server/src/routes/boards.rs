@@ -15,6 +15,7 @@ use kokuban_core::blueprint::Blueprint;
 use kokuban_core::board::Board;
 use kokuban_core::caller::{Actor, readable_zone};
 use kokuban_core::command::{self, Command};
+use kokuban_core::completeness;
 use kokuban_core::ids::{BoardName, BoardTime, Position};
 use kokuban_core::reply;
 use kokuban_engine::BoardHandle;
@@ -152,7 +153,7 @@ fn summary(board: &Board, actor: &Actor, now: BoardTime) -> ApiResult<BoardSumma
         leases,
         conflicts: 0,
         proposals: 0,
-        completeness: None,
+        completeness: completeness::of(board, actor).as_ref().map(from_core::completeness),
         warnings: Vec::new(),
         dry_run: false,
     })

@@ -9,9 +9,9 @@ use axum::response::Response;
 use axum::routing::get;
 use http::{Method, StatusCode};
 use kokuban_api::answers::List;
-use kokuban_api::bodies::{Patch, Put};
+use kokuban_api::bodies::{Patch, Put, json_patch, merge_patch};
 use kokuban_api::from_core::{self, ReceiptValue, View, receipt};
-use kokuban_api::headers::{EntityTag, POSITION, Preconditions, ReturnPreference};
+use kokuban_api::headers::{EntityTag, MediaType, POSITION, Preconditions, ReturnPreference};
 use kokuban_api::names::{self, Resource, entry_href};
 use kokuban_api::problem::Next;
 use kokuban_api::query::{self, EntriesQuery, EntryQuery, WriteQuery};
@@ -329,8 +329,13 @@ async fn patch(mut call: Call) -> ApiResult<Response> {
     let (board, id) = call.target()?;
     let query = WriteQuery::read(call.query())?;
     let preconditions = Preconditions::read(&call.headers).map_err(problem_of)?;
-    let body = call.json(BodyNeed::Required).await?.unwrap_or_default();
+    let (media_type, body) = call.json_of(&[MediaType::Json, MediaType::JsonPatch, MediaType::MergePatch]).await?;
     let repeat = call.repeat(Some(&body))?;
+    if media_type != MediaType::Json {
+        let read = if media_type == MediaType::JsonPatch { json_patch(body) } else { merge_patch(body) };
+        let write = from_core::rfc(&board, id, read.map_err(Problem::from)?, &preconditions)?;
+        return write_with(&call, &board, write, &query, repeat, ReceiptValue::UpTo4KiB).await;
+    }
     let body = Patch::read(body).map_err(Problem::from)?;
     let pointers: Vec<_> = body.operations.iter().map(|operation| operation.pointer.clone()).collect();
     let write = from_core::patch(&board, id, body, &preconditions)?;

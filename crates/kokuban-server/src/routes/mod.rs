@@ -16,6 +16,7 @@ mod leases;
 mod notes;
 mod server;
 mod transactions;
+mod typed;
 
 use axum::Router;
 
@@ -31,6 +32,7 @@ pub fn router(app: AppState) -> Router {
         .merge(leases::router())
         .merge(claims::router())
         .merge(notes::router())
+        .merge(typed::router())
         .merge(events::router())
         .merge(changes::router())
         .merge(history::router())
