@@ -50,6 +50,7 @@ fn run(Cli { client, command }: Cli) -> Outcome {
         Some(Command::Demo(args)) => wait_for(demo::run(&args, &client)),
         Some(Command::DemoAgent(args)) => wait_for(demo::agent(&args, &client)),
         Some(Command::Board(args)) => calling(&client, commands::board::run(args, &client, out)),
+        Some(Command::Blueprint(args)) => calling(&client, commands::blueprint::run(args, &client)),
         Some(Command::Export(name)) => calling(&client, commands::board::run(BoardCommand::Export(name), &client, out)),
         Some(Command::Get(args)) => on_board(&client, async |board| commands::get::run(&args, board, out).await),
         Some(Command::Put(args)) => on_board(&client, async |board| commands::write::put(args, board, out).await),

@@ -15,7 +15,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Start here", &["dev", "demo"]),
     ("Read and write entries", &["get", "put", "patch", "move", "delete", "list"]),
     ("Work together", &["watch", "history", "note", "lease", "claim"]),
-    ("Boards", &["board"]),
+    ("Boards", &["board", "blueprint"]),
     ("Run a server", &["serve", "check-config", "token", "verify"]),
     ("Your shell", &["completions"]),
 ];

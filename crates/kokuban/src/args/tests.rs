@@ -52,6 +52,7 @@ fn every_command_can_be_given_with_all_client_options() {
         "board export x",
         "board list",
         "board delete x",
+        "blueprint graph default --lifecycle review --format dot",
         "export",
         "verify f",
         "check-config f g",
