@@ -1,7 +1,7 @@
 //! `cargo xtask`: the chores of this repository, the same for people and for CI.
 //!
 //! Invariant: a chore reads and writes files of this checkout only; it needs no network.
-//! Not known here: how Kokuban works, beyond the closed list of problem codes that its documentation shows.
+//! Not known here: how Kokuban works, beyond what its documentation shows of itself: problem codes and blueprints.
 
 mod docs;
 mod tidy;
@@ -21,7 +21,8 @@ fn main() -> anyhow::Result<ExitCode> {
         Some("tidy") => tidy::run(&root(), &mut out),
         Some("docs") => {
             let changed = docs::write(&root())?;
-            writeln!(out, "{}", if changed { "docs/http.md written anew" } else { "docs/http.md is up to date" })?;
+            changed.iter().try_for_each(|file| writeln!(out, "{file}: written anew"))?;
+            writeln!(out, "docs: {} files were not up to date", changed.len())?;
             Ok(ExitCode::SUCCESS)
         }
         _ => {
