@@ -94,6 +94,9 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Check server configurations and blueprints.
     CheckConfig(CheckConfigArgs),
+    /// What a server is configured to be.
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Make credentials.
     #[command(subcommand)]
     Token(TokenCommand),
@@ -125,7 +128,7 @@ mod tests {
     fn every_command_can_be_given_with_all_client_options() {
         let options = "--url http://h:1 --token s --agent a --board b --output json";
         for line in [
-            "serve --listen 127.0.0.1:0 --data d --config f --durability memory --log-format json --insecure-open --salvage",
+            "serve --listen 127.0.0.1:0 --data d --config f --durability memory --log-format json --insecure-open --set limits.boards_max=5 --set hosts=a,b --salvage",
             "dev",
             "demo --data d --kill-server",
             "demo-agent ra",
@@ -156,6 +159,7 @@ mod tests {
             "export",
             "verify f",
             "check-config f g",
+            "config show --config f --listen 127.0.0.1:0 --set limits.boards_max=5 --dev --toml",
             "token new ra --role admin --role observer --boards x --boards y",
         ] {
             for whole in [format!("kokuban {line} {options}"), format!("kokuban {options} {line}")] {
@@ -174,6 +178,7 @@ mod tests {
             "kokuban patch z/k",
             "kokuban watch --after 12",
             "kokuban lease renew z/k",
+            "kokuban serve --set limits.boards_max",
             "kokuban frobnicate",
         ] {
             let refused = Cli::try_parse_from(line.split(' ')).expect_err(line);

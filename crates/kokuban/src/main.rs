@@ -55,6 +55,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Dev(args) => serve::serve(&args, serve::Mode::Dev),
         Command::Verify(args) => commands::verify::run(&args),
         Command::CheckConfig(args) => commands::check_config::run(&args),
+        Command::Config(args) => commands::config::run(&args, Output::new(cli.client.output)),
         Command::Token(args) => commands::token::run(&args),
         other => {
             // Client commands wait for the network and little else.
@@ -98,6 +99,7 @@ async fn board_command(command: Command, client: &args::ClientArgs, out: Output)
         | Command::Board(_)
         | Command::Verify(_)
         | Command::CheckConfig(_)
+        | Command::Config(_)
         | Command::Token(_) => unreachable!("handled above"),
     }
 }
