@@ -10,8 +10,15 @@ pub const TOKENS_VARIABLE: &str = "KOKUBAN_TOKENS";
 /// The flag that names the data directory.
 pub(super) const DATA_FLAG: &str = "--data";
 /// Variables of the program that are no settings of a server.
-pub const OTHER_VARIABLES: &[&str] =
-    &["KOKUBAN_CONFIG", "KOKUBAN_URL", "KOKUBAN_TOKEN", "KOKUBAN_AGENT", "KOKUBAN_BOARD"];
+pub const OTHER_VARIABLES: &[&str] = &[
+    "KOKUBAN_CONFIG",
+    "KOKUBAN_URL",
+    "KOKUBAN_TOKEN",
+    "KOKUBAN_AGENT",
+    "KOKUBAN_BOARD",
+    "KOKUBAN_OUTPUT",
+    "KOKUBAN_TIMEOUT_MS",
+];
 
 /// A value given on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
