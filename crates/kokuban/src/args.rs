@@ -155,7 +155,7 @@ mod tests {
             "board delete",
             "export",
             "verify f",
-            "check-config f g",
+            "check-config f g --strict",
             "token new ra --role admin --role observer --boards x --boards y",
         ] {
             for whole in [format!("kokuban {line} {options}"), format!("kokuban {options} {line}")] {

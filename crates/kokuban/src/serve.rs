@@ -120,12 +120,12 @@ fn config(args: &ServeArgs, mode: Mode) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// The flaws of a server's configuration file.
-pub(crate) fn check_config(path: &Path) -> Result<(), Vec<String>> {
+/// A server's configuration file, checked with the blueprints that it names; nothing else is looked at.
+pub(crate) fn check_config(path: &Path) -> Result<Config, ConfigError> {
     let sources = Sources { file: Some(path.to_path_buf()), env: Vec::new(), flags: Vec::new() };
-    let lines = |error: ConfigError| error.flaws.iter().map(ToString::to_string).collect();
-    let config = Config::load(&sources).map_err(lines)?;
-    kokuban_server::config::load_blueprints(&config).map(|_| ()).map_err(lines)
+    let config = Config::load(&sources)?;
+    kokuban_server::config::load_blueprints(&config)?;
+    Ok(config)
 }
 
 #[cfg(test)]
