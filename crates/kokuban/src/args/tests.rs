@@ -55,7 +55,7 @@ fn every_command_can_be_given_with_all_client_options() {
         "blueprint graph default --lifecycle review --format dot",
         "export",
         "verify f",
-        "check-config f g",
+        "check-config f g --strict",
         "config show --config f --listen 127.0.0.1:0 --set limits.boards_max=5 --dev --toml",
         "token new ra --role admin --role observer --boards x --boards y",
         "completions zsh",
