@@ -6,13 +6,13 @@
 mod coverage;
 mod damage;
 mod demo;
+mod documents;
 mod full;
 mod hostile;
 mod idle;
 mod kills;
 mod names;
 mod races;
-mod readme;
 mod rights;
 mod secrets;
 mod starts;

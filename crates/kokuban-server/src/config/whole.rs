@@ -13,7 +13,15 @@ use super::secrets;
 use super::{AuthMode, Config, Flag};
 
 /// Variables of the client and of the binary, which are none of ours.
-const OTHER_VARIABLES: [&str; 5] = ["KOKUBAN_URL", "KOKUBAN_TOKEN", "KOKUBAN_AGENT", "KOKUBAN_BOARD", "KOKUBAN_CONFIG"];
+const OTHER_VARIABLES: [&str; 7] = [
+    "KOKUBAN_URL",
+    "KOKUBAN_TOKEN",
+    "KOKUBAN_AGENT",
+    "KOKUBAN_BOARD",
+    "KOKUBAN_OUTPUT",
+    "KOKUBAN_TIMEOUT_MS",
+    "KOKUBAN_CONFIG",
+];
 
 #[derive(Debug, Default)]
 pub(super) struct Draft {

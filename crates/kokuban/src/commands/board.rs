@@ -1,4 +1,4 @@
-//! `kokuban board create | show | list | delete`.
+//! `kokuban board create | show | export | list | delete`.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +6,7 @@ use kokuban_api::bodies::{BlueprintRef, CreateBoard};
 use kokuban_core::blueprint::Blueprint;
 use kokuban_core::ids::BlueprintName;
 
+use super::export;
 use super::value::{self, Kind};
 use crate::args::{BoardCommand, ClientArgs};
 use crate::caller;
@@ -23,19 +24,20 @@ pub(crate) async fn run(command: BoardCommand, client: &ClientArgs, out: Output)
                 [board.board.to_string(), board.blueprint.to_string(), board.position.to_string()]
             })?)
         }
-        BoardCommand::Create { blueprint, title } => {
+        BoardCommand::Create { name, blueprint, title } => {
             let body = CreateBoard {
                 blueprint: blueprint_of(&blueprint)?,
                 title,
                 labels: BTreeMap::new(),
                 inputs: BTreeMap::new(),
             };
-            let created = caller::board(client)?.create(&body).await?;
+            let created = caller::board_named(client, &name)?.create(&body).await?;
             Ok(out.one(&created, pretty)?)
         }
-        BoardCommand::Show => Ok(out.one(&caller::board(client)?.summary().await?, pretty)?),
-        BoardCommand::Delete => {
-            let board = caller::board(client)?;
+        BoardCommand::Show(name) => Ok(out.one(&caller::board_named(client, &name)?.summary().await?, pretty)?),
+        BoardCommand::Export(name) => export::run(&caller::board_named(client, &name)?).await,
+        BoardCommand::Delete(name) => {
+            let board = caller::board_named(client, &name)?;
             board.delete_board().await?;
             Ok(print(&format!("deleted {}", board.name()))?)
         }

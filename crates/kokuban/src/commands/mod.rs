@@ -2,6 +2,7 @@
 
 pub(crate) mod board;
 pub(crate) mod check_config;
+pub(crate) mod completions;
 pub(crate) mod export;
 pub(crate) mod get;
 pub(crate) mod history;

@@ -1,24 +1,27 @@
-//! Arguments of the commands that need no board: servers, the demonstration, files, credentials.
+//! Arguments of the commands that need no board: servers, the demonstration, files, credentials, completions.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use kokuban_core::ids::AgentName;
+
+use super::help::examples;
 
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ServeArgs {
-    /// Address and port; port 0 takes a free one [default: 127.0.0.1:7411].
+    /// Address and port; port 0 takes a free one [default: 127.0.0.1:7411] [env: KOKUBAN_LISTEN].
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
-    /// Directory of the data.
+    /// Directory of the data [env: KOKUBAN_DATA].
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     /// Configuration file.
     #[arg(long, env = "KOKUBAN_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Whether an answered write survives a crash.
+    /// Whether an answered write survives a crash [env: KOKUBAN_DURABILITY].
     #[arg(long, value_name = "KIND")]
     pub(crate) durability: Option<Durability>,
-    /// Form of the log on standard error.
+    /// Form of the log on standard error [env: KOKUBAN_LOG_FORMAT].
     #[arg(long, value_name = "FORM")]
     pub(crate) log_format: Option<LogFormat>,
     /// Serve without credentials on an address that others can reach.
@@ -91,14 +94,20 @@ pub(crate) struct CheckConfigArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
     /// Make a token: the secret for the agent, its hash for the configuration.
+    #[command(after_help = examples![
+        "kokuban token new ra",
+        "kokuban token new ra --boards 'shop-*' >> kokuban.toml   # the secret is shown beside",
+        "kokuban token new root --role admin",
+    ])]
     New {
         /// Agent that will use it.
         #[arg(value_name = "AGENT")]
-        name: String,
-        /// Role of the agent on the whole server. May be repeated.
+        name: AgentName,
+        /// Role on the whole server: an admin may do what is no agent's business, an observer sees every board. May be
+        /// repeated.
         #[arg(long, value_name = "ROLE")]
         role: Vec<ServerRole>,
-        /// Boards it may see, as patterns.
+        /// Boards it may see, `*` standing for any characters. May be repeated.
         #[arg(long, value_name = "PATTERN", default_value = "*")]
         boards: Vec<String>,
     },
@@ -106,8 +115,12 @@ pub(crate) enum TokenCommand {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ServerRole {
-    /// May do everything that is not an agent's business.
     Admin,
-    /// May see every board.
     Observer,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// Shell that will read them.
+    pub(crate) shell: clap_complete::Shell,
 }
