@@ -44,6 +44,7 @@ fn run(Cli { client, command }: Cli) -> Outcome {
         Some(Command::Dev(args)) => serve::serve(&args, serve::Mode::Dev),
         Some(Command::Serve(args)) => serve::serve(&args, serve::Mode::Serve),
         Some(Command::CheckConfig(args)) => commands::check_config::run(&args),
+        Some(Command::Config(args)) => commands::config::run(&args, out),
         Some(Command::Token(args)) => commands::token::run(&args),
         Some(Command::Verify(args)) => commands::verify::run(&args),
         Some(Command::Completions(args)) => commands::completions::run(&args),

@@ -4,6 +4,7 @@ pub(crate) mod blueprint;
 pub(crate) mod board;
 pub(crate) mod check_config;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod export;
 pub(crate) mod get;
 pub(crate) mod history;
