@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use crate::answer::{Answer, Error, Request};
 use crate::clock::Clock;
+use crate::commit_ids::CommitIds;
 use crate::effects;
 use crate::handle::BoardHandle;
 use crate::registry::{Absent, Registry};
@@ -68,6 +69,7 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) options: Options,
     pub(crate) counters: Counters,
+    pub(crate) commit_ids: CommitIds,
     pub(crate) folds: Semaphore,
     /// Told whenever a sequencer ends.
     pub(crate) idle: Notify,
@@ -105,6 +107,7 @@ impl Engine {
             clock,
             options,
             counters: Counters::default(),
+            commit_ids: CommitIds::draw(),
             idle: Notify::new(),
             starting: AtomicBool::new(true),
             hasty: AtomicBool::new(false),
