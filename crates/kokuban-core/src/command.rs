@@ -22,7 +22,7 @@ pub use crate::op::create_board::CreateBoard;
 pub use crate::op::delete::Delete;
 pub use crate::op::lease::{Acquire, Release, Renew};
 pub use crate::op::note::{AddNote, CloseNote};
-pub use crate::op::restore::Restore;
+pub use crate::op::restore::{Addition, Additions, Restore};
 pub use crate::op::transact::{Check, Transact, TransactItem};
 pub use crate::op::write::{Change, Conditions, EchoedMember, LeaseUse, NamedMarks, TagMatch, Write};
 pub use crate::reduce::{Op, Operation};

@@ -194,3 +194,24 @@ fn a_gap_is_legal_nowhere_else() {
         assert!(stage.board.clone().apply(&commit).is_err(), "a restore never goes back");
     }
 }
+
+#[test]
+fn what_is_added_to_the_log_is_what_the_commands_come_to() {
+    let mut stage = Stage::with(RULES).quick();
+    for i in 0..1_200 {
+        stage.ok("ra", put(&format!("work/k{i}"), json!(1)).ttl(60_000));
+    }
+    let (board, (_, chain)) = (stage.board.clone(), stage.log().last().expect("records").clone());
+    let restore = super::Restore { taken: crate::ids::Timestamp(5), past: Revision(9_000) };
+    let (now, epoch) = (stage.now().plus_ms(100_000), Epoch(77));
+    let added: Vec<_> = restore.additions(&board, chain, now, crate::ids::Timestamp(6), epoch).collect();
+    assert_eq!(added.iter().map(|added| added.revision.0).collect::<Vec<_>>(), [9_001, 9_002, 9_003]);
+    let (mut replayed, mut before) = (board, chain);
+    for added in added {
+        let commit = crate::record::decode_commit(&added.body, before, added.chain).expect("it continues the chain");
+        replayed.apply(&commit).expect("it applies");
+        assert_eq!((commit.epoch, commit.board_time, commit.by), (epoch, now, None));
+        before = added.chain;
+    }
+    assert_eq!((replayed.n_leases(), replayed.position().expect("exists").epoch), (0, epoch));
+}
