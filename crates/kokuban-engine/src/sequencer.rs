@@ -79,8 +79,10 @@ impl Sequencer {
             return false;
         }
         if self.in_flight.len() < IN_FLIGHT_MAX {
-            // Whoever is about to ask shares this batch, and all that is done once for each.
-            tokio::task::yield_now().await;
+            if !self.handle.inbox().is_empty() {
+                // Whoever is about to ask shares this batch, and all that is done once for each.
+                tokio::task::yield_now().await;
+            }
             let requests = self.take_requests();
             if !requests.is_empty() || self.has_due_work() {
                 self.decide(requests);
