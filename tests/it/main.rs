@@ -3,16 +3,18 @@
 //! **Invariant**: each test has a server of its own and can run beside the others.
 //! Not known here: anything inside the server.
 
+mod check_config;
 mod coverage;
 mod damage;
 mod demo;
+mod documents;
 mod full;
 mod hostile;
 mod idle;
 mod kills;
 mod names;
 mod races;
-mod readme;
+mod reload;
 mod rights;
 mod secrets;
 mod starts;

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use kokuban_core::ids::{AgentName, Sha256};
 
 use crate::args::TokenCommand;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::{complain, print};
 
 /// 256 bits: nobody guesses it, so its plain hash may be kept.
@@ -17,14 +17,13 @@ const SECRET_BYTES: usize = 32;
 
 pub(crate) fn run(command: &TokenCommand) -> Outcome {
     let TokenCommand::New { name, role, boards } = command;
-    let agent = AgentName::new(name).map_err(|e| Failure::usage(e.to_string()))?;
     let roles: Vec<_> = role.iter().filter_map(|role| Some(role.to_possible_value()?.get_name().to_owned())).collect();
     let secret = secret()?;
     complain(&format!(
-        "The secret for `{agent}`, shown this once; give it to the agent as KOKUBAN_TOKEN:\n  {secret}\n\
+        "The secret for `{name}`, shown this once; give it to the agent as KOKUBAN_TOKEN:\n  {secret}\n\
          For the configuration of the server:"
     ));
-    Ok(print(&table(&agent, &secret, &roles, boards))?)
+    Ok(print(&table(name, &secret, &roles, boards))?)
 }
 
 fn secret() -> anyhow::Result<String> {
