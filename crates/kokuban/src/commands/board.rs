@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use kokuban_api::bodies::{BlueprintRef, CreateBoard};
-use kokuban_core::blueprint::Blueprint;
 use kokuban_core::ids::BlueprintName;
 
-use super::export;
-use super::value::{self, Kind};
+use super::{blueprint, export};
 use crate::args::{BoardCommand, ClientArgs};
 use crate::caller;
 use crate::failure::{Failure, Outcome};
@@ -49,15 +47,7 @@ fn blueprint_of(text: &str) -> Result<BlueprintRef, Failure> {
     let Some(path) = text.strip_prefix('@') else {
         return BlueprintName::new(text).map(BlueprintRef::Name).map_err(|e| Failure::usage(e.to_string()));
     };
-    if path.to_ascii_lowercase().ends_with(".json") {
-        return value::read(text, Kind::Json).map(BlueprintRef::Inline);
-    }
-    let file = std::fs::read_to_string(path).map_err(|e| Failure::usage(format!("{path}: {e}")))?;
-    let blueprint = Blueprint::from_toml(&file).map_err(|flaws| {
-        let lines: Vec<_> = flaws.iter().map(|flaw| format!("{path}: {flaw}")).collect();
-        Failure::usage(lines.join("\n"))
-    })?;
-    Ok(BlueprintRef::Inline(blueprint.to_value()))
+    Ok(BlueprintRef::Inline(blueprint::of_file(path)?.to_value()))
 }
 
 /// Indented JSON, made safe line by line.
