@@ -85,6 +85,8 @@ const TABLE: &[Row] = &[
     read("/v1/boards/b/entries/decision/k", SEES),
     read("/v1/boards/b/leases/decision/held", SEES),
     read("/v1/boards/b/notes/decision/k", SEES),
+    read("/v1/boards/b/blame/decision/k", SEES),
+    read("/v1/boards/b/completeness", SEES),
     read("/v1/boards/b/history", SEES),
     read("/v1/boards/b/history/decision/k", SEES),
     read("/v1/boards/b/changes", SEES),

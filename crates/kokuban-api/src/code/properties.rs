@@ -249,16 +249,11 @@ impl ErrorCode {
         matches!(
             self,
             TicketScope
-                | LowerConfidence
                 | InArbitration
                 | ProposalStale
                 | ProposalClosed
-                | ProducerMismatch
                 | UntrustedSource
                 | StaleSource
-                | TestFailed
-                | UnknownSlot
-                | ListFull
                 | BlobNotFound
                 | SourceNotFound
         )

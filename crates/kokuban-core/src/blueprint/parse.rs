@@ -14,7 +14,7 @@ use super::read::{self, Members, Node};
 use super::rules::{Arbitration, Confidence, MessageKind, Retention, Trigger};
 use super::slot::{self, Slot};
 use super::source;
-use super::zone::{Known, Slots, Tier, Zone};
+use super::zone::{Known, Tier, Zone};
 use super::{
     BLUEPRINT_BYTES_MAX, Blueprint, LIFECYCLES_MAX, MESSAGE_KINDS_MAX, ROLE_MEMBERS_MAX, ROLES_MAX, SLOTS_MAX,
     TRIGGERS_MAX, TomlFlaw, Written, ZONES_MAX,
@@ -217,7 +217,7 @@ fn named<T>(
 /// Pointers of what was written and no rule of this server reads. Shrinks as the rules come.
 fn not_enforced(members: &Members<'_>, blueprint: &Blueprint) -> Vec<String> {
     let mut found = Vec::new();
-    for name in ["slots", "confidence", "arbitration", "triggers", "messages"] {
+    for name in ["arbitration", "triggers", "messages"] {
         let written = members.get(name).and_then(|node| node.value.as_object());
         if written.is_some_and(|object| !object.is_empty()) {
             found.push(format!("/{name}"));
@@ -227,9 +227,13 @@ fn not_enforced(members: &Members<'_>, blueprint: &Blueprint) -> Vec<String> {
         let pointer = read::join("/zones", name.as_str());
         let unread = [
             ("tier", zone.tier == Tier::Mailbox),
-            ("slots", zone.slots == Slots::Closed),
             ("sanitize", zone.sanitize.is_some()),
         ];
+        found.extend(unread.iter().filter(|(_, given)| *given).map(|(member, _)| read::join(&pointer, member)));
+    }
+    for (name, slot) in &blueprint.slots {
+        let unread = [("trusted_only", slot.trusted_only), ("candidates", slot.candidates)];
+        let pointer = read::join("/slots", name);
         found.extend(unread.iter().filter(|(_, given)| *given).map(|(member, _)| read::join(&pointer, member)));
     }
     for (name, lifecycle) in &blueprint.lifecycles {

@@ -203,12 +203,9 @@ fn a_board_takes_the_tighter_of_two_limits() {
 fn what_is_stored_but_not_enforced_is_listed_only_if_it_was_written() {
     let whole = read(&whole());
     let expected = [
-        "/slots",
-        "/confidence",
         "/arbitration",
         "/triggers",
         "/messages",
-        "/zones/analysis/slots",
         "/zones/analysis/sanitize",
         "/zones/post/tier",
         "/lifecycles/review/transitions/3/via",
