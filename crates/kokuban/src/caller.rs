@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use kokuban_client::{Board, Client, RetryPolicy};
 
-use crate::args::{ClientArgs, WhichBoard};
-use crate::commands::write::quoted;
+use crate::args::ClientArgs;
 use crate::failure::Failure;
+use crate::shell::quoted;
 
 const DEFAULT_URL: &str = "http://127.0.0.1:7411";
 /// No new attempt begins later than this, even where an answer may take longer.
@@ -23,11 +23,16 @@ const AT_THE_PROMPT: RetryPolicy =
 
 /// The address that `args` name.
 pub(crate) fn url(args: &ClientArgs) -> &str {
-    args.url.as_deref().unwrap_or(DEFAULT_URL)
+    set(args.url.as_deref()).unwrap_or(DEFAULT_URL)
+}
+
+/// An empty variable is none.
+fn set(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.is_empty())
 }
 
 /// The flags of `args` that a repeated command needs, each with a space before it. What the environment says is
-/// there the next time too; the credential is not shown.
+/// there the next time too. A credential that was typed is not shown; its place is the variable.
 pub(crate) fn flags(args: &ClientArgs) -> String {
     [
         ("--url", "KOKUBAN_URL", &args.url),
@@ -38,6 +43,7 @@ pub(crate) fn flags(args: &ClientArgs) -> String {
     .filter_map(|(flag, variable, value)| Some((flag, variable, value.as_deref()?)))
     .filter(|(_, variable, value)| env::var(variable).as_deref() != Ok(*value))
     .map(|(flag, _, value)| format!(" {flag} {}", quoted(value)))
+    .chain(is_typed(args.token.as_deref()).then(|| " --token \"$KOKUBAN_TOKEN\"".to_owned()))
     .collect()
 }
 
@@ -46,12 +52,13 @@ pub(crate) fn client(args: &ClientArgs) -> Result<Client, Failure> {
     let timeout = args.timeout_ms.map_or(TIMEOUT, Duration::from_millis);
     let retry = RetryPolicy { total: timeout.min(TRIED_MAX), ..AT_THE_PROMPT };
     let mut builder = Client::builder(url(args)).retry(retry).attempt_timeout(timeout);
-    match (&args.agent, &args.token) {
+    let (agent, token) = (set(args.agent.as_deref()), set(args.token.as_deref()));
+    match (agent, token) {
         (Some(agent), _) => builder = builder.agent(agent),
         (None, None) => builder = builder.agent(default_agent()),
         (None, Some(_)) => {}
     }
-    if let Some(token) = &args.token {
+    if let Some(token) = token {
         builder = builder.token(token);
     }
     Ok(builder.build()?)
@@ -59,16 +66,14 @@ pub(crate) fn client(args: &ClientArgs) -> Result<Client, Failure> {
 
 /// The board that `args` name.
 pub(crate) fn board(args: &ClientArgs) -> Result<Board, Failure> {
-    board_named(args, &WhichBoard::default())
-}
-
-/// The board that `which` names, else `args`.
-pub(crate) fn board_named(args: &ClientArgs, which: &WhichBoard) -> Result<Board, Failure> {
-    let name = which.name.as_deref().or(args.board.as_deref()).filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| {
+    let name = set(args.board.as_deref()).ok_or_else(|| {
         Failure::usage("which board? Give --board NAME, or set KOKUBAN_BOARD; `kokuban board list` shows them.")
     })?;
     Ok(client(args)?.board(name)?)
+}
+
+fn is_typed(token: Option<&str>) -> bool {
+    token.is_some_and(|token| env::var("KOKUBAN_TOKEN").as_deref() != Ok(token))
 }
 
 fn default_agent() -> String {

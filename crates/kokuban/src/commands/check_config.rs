@@ -7,25 +7,26 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use kokuban_core::blueprint::{Blueprint, check};
+use serde_json::json;
 
 use crate::args::CheckConfigArgs;
 use crate::failure::{Failure, Outcome};
-use crate::output::{print, safe};
+use crate::output::{Output, safe};
 use crate::serve;
 
 /// No file of these kinds is larger.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
-pub(crate) fn run(args: &CheckConfigArgs) -> Outcome {
-    let mut flawed = 0;
-    for path in &args.files {
-        let report = check_file(path)?;
-        for line in &report.lines {
-            print(&format!("{}: {}", path.display(), safe(line)))?;
-        }
-        flawed += usize::from(report.flawed);
-    }
-    match flawed {
+pub(crate) fn run(args: &CheckConfigArgs, out: Output) -> Outcome {
+    let reports = args.files.iter().map(|path| Ok((path.display().to_string(), check_file(path)?)));
+    let reports: Vec<_> = reports.collect::<Result<_, Failure>>()?;
+    let members =
+        reports.iter().map(|(file, report)| json!({"file": file, "valid": !report.flawed, "lines": report.lines}));
+    out.one(&members.collect::<Vec<_>>(), |_| {
+        let lines = reports.iter().flat_map(|(file, report)| report.lines.iter().map(move |line| (file, line)));
+        lines.map(|(file, line)| format!("{}: {}\n", safe(file), safe(line))).collect()
+    })?;
+    match reports.iter().filter(|(_, report)| report.flawed).count() {
         0 => Ok(()),
         n => Err(Failure::Other(anyhow!("{n} of {} files are not valid", args.files.len()))),
     }
@@ -80,7 +81,7 @@ fn check_toml(text: &str) -> Report {
 }
 
 fn check_json(text: &str) -> Report {
-    match super::value::parse(text, super::value::Kind::Json, "the file") {
+    match super::value::parse(text, super::value::Kind::Json, "the file", "") {
         Err(refused) => Report::flaws(vec![refused.to_string()]),
         Ok(value) => match Blueprint::from_value(&value) {
             Ok(blueprint) => questions(&blueprint),
