@@ -3,8 +3,8 @@
 //! Invariant: a call always has a name or a credential. Without either the caller is `cli-<user>`, reduced to what
 //! an agent's name may hold; with a credential the name is the credential's, unless one is given.
 
-use std::env;
 use std::time::Duration;
+use std::{env, fmt};
 
 use kokuban_client::{Board, Client, RetryPolicy};
 
@@ -31,20 +31,46 @@ fn set(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.is_empty())
 }
 
-/// The flags of `args` that a repeated command needs, each with a space before it. What the environment says is
-/// there the next time too. A credential that was typed is not shown; its place is the variable.
-pub(crate) fn flags(args: &ClientArgs) -> String {
-    [
-        ("--url", "KOKUBAN_URL", &args.url),
-        ("--board", "KOKUBAN_BOARD", &args.board),
-        ("--agent", "KOKUBAN_AGENT", &args.agent),
-    ]
-    .into_iter()
-    .filter_map(|(flag, variable, value)| Some((flag, variable, value.as_deref()?)))
-    .filter(|(_, variable, value)| env::var(variable).as_deref() != Ok(*value))
-    .map(|(flag, _, value)| format!(" {flag} {}", quoted(value)))
-    .chain(is_typed(args.token.as_deref()).then(|| " --token \"$KOKUBAN_TOKEN\"".to_owned()))
-    .collect()
+/// The flags with which another command is for the same server, board and caller. What the environment says is there
+/// the next time too, and stays unsaid. A credential that was typed is not shown; its place is the variable.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Flags {
+    pub(crate) url: Option<String>,
+    pub(crate) board: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) has_token: bool,
+}
+
+impl Flags {
+    /// Those of `args` that were typed.
+    pub(crate) fn typed(args: &ClientArgs) -> Self {
+        let typed = |variable: &str, value: &Option<String>| {
+            value.clone().filter(|value| env::var(variable).as_deref() != Ok(value.as_str()))
+        };
+        Self {
+            url: typed("KOKUBAN_URL", &args.url),
+            board: typed("KOKUBAN_BOARD", &args.board),
+            agent: typed("KOKUBAN_AGENT", &args.agent),
+            has_token: typed("KOKUBAN_TOKEN", &args.token).is_some(),
+        }
+    }
+
+    /// For a command that is about this board, or none.
+    pub(crate) fn on_board(&self, board: Option<&str>) -> Self {
+        Self { board: board.map(str::to_owned), ..self.clone() }
+    }
+}
+
+/// Each with a space before it.
+impl fmt::Display for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (flag, value) in [("--url", &self.url), ("--board", &self.board), ("--agent", &self.agent)] {
+            if let Some(value) = value {
+                write!(f, " {flag} {}", quoted(value))?;
+            }
+        }
+        if self.has_token { f.write_str(" --token \"$KOKUBAN_TOKEN\"") } else { Ok(()) }
+    }
 }
 
 /// The client that `args` describe.
@@ -70,10 +96,6 @@ pub(crate) fn board(args: &ClientArgs) -> Result<Board, Failure> {
         Failure::usage("which board? Give --board NAME, or set KOKUBAN_BOARD; `kokuban board list` shows them.")
     })?;
     Ok(client(args)?.board(name)?)
-}
-
-fn is_typed(token: Option<&str>) -> bool {
-    token.is_some_and(|token| env::var("KOKUBAN_TOKEN").as_deref() != Ok(token))
 }
 
 fn default_agent() -> String {

@@ -9,7 +9,7 @@ use kokuban_api::stream::Change;
 use kokuban_core::ids::{Status, ZoneName};
 use kokuban_core::json::Json;
 
-use crate::output::{clip, safe};
+use crate::output::{clip, in_json, safe};
 
 /// Longest value shown within a line, in columns.
 const WITHIN_A_LINE: usize = 300;
@@ -25,17 +25,17 @@ pub(crate) fn json(value: &Json) -> String {
 
 /// A value within a line.
 pub(crate) fn brief(value: &Json) -> String {
-    clip(&safe(&json(value)), WITHIN_A_LINE).into_owned()
+    clip(&in_json(&json(value)), WITHIN_A_LINE).into_owned()
 }
 
 /// A whole value, indented where it is long.
 pub(crate) fn value(value: &Json) -> String {
     let line = json(value);
     if line.len() <= BESIDE_ITS_NAME {
-        return safe(&line).into_owned();
+        return in_json(&line).into_owned();
     }
     let lines = serde_json::to_string_pretty(&value.to_value()).unwrap_or(line);
-    lines.lines().map(safe).collect::<Vec<_>>().join("\n")
+    in_json(&lines).into_owned()
 }
 
 /// A line for each member that is set.
@@ -131,7 +131,9 @@ pub(crate) fn duration(ms: u64) -> String {
     match (ms / 1_000, ms / 60_000, ms / 3_600_000) {
         (0, ..) => format!("{ms} ms"),
         (s, 0, _) => format!("{s} s"),
+        (s, m, 0) if s % 60 == 0 => format!("{m} min"),
         (s, m, 0) => format!("{m} min {} s", s % 60),
+        (_, m, h) if m % 60 == 0 => format!("{h} h"),
         (_, m, h) => format!("{h} h {} min", m % 60),
     }
 }
@@ -219,6 +221,6 @@ mod tests {
     #[test]
     fn a_time_span_is_said_in_its_two_largest_units() {
         let said = [999, 59_994, 600_000, 3_599_999, 3_600_000].map(duration);
-        assert_eq!(said, ["999 ms", "59 s", "10 min 0 s", "59 min 59 s", "1 h 0 min"]);
+        assert_eq!(said, ["999 ms", "59 s", "10 min", "59 min 59 s", "1 h"]);
     }
 }

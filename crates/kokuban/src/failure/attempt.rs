@@ -4,6 +4,7 @@
 
 use kokuban_core::ids::{EntryId, LeaseToken, Status, Version, ZoneName};
 
+use crate::caller::Flags;
 use crate::shell::quoted;
 
 /// A longer value is said as a file.
@@ -111,6 +112,11 @@ impl Attempt {
         Self { zone: zone.clone(), entry, ..self.clone() }
     }
 
+    /// The same on another entry.
+    pub(super) fn on_entry(&self, entry: EntryId) -> Self {
+        Self { zone: entry.zone.clone(), entry: Some(entry), ..self.clone() }
+    }
+
     pub(super) fn version(&self) -> Option<Version> {
         self.version
     }
@@ -127,8 +133,8 @@ impl Attempt {
         }
     }
 
-    /// The command as a line; `flags` are quoted already.
-    pub(super) fn line(&self, flags: &str) -> String {
+    /// The command as a line.
+    pub(super) fn line(&self, flags: &Flags) -> String {
         let place = self.entry.as_ref().map_or_else(|| self.zone.to_string(), ToString::to_string);
         let mut line = format!("kokuban {} {}", self.verb, quoted(&place));
         let mut say = |word: &str| line.extend([" ", &quoted(word)]);
@@ -148,7 +154,7 @@ impl Attempt {
             say(&version.to_string());
         }
         self.tail.iter().for_each(|word| say(word));
-        line + flags
+        line + &flags.to_string()
     }
 }
 
@@ -158,18 +164,20 @@ mod tests {
 
     #[test]
     fn the_line_is_the_same_command_on_other_terms() {
+        let board = Flags { board: Some("b".into()), ..Flags::default() };
+        let none = Flags::default();
         let entry = EntryId::new("analysis".parse().expect("zone"), "a/b".parse().expect("key"));
         let put =
             Attempt::on("put", &entry).with_value("{\"a\": 'x'}").at_version(Version(3)).with_lease(LeaseToken(9));
         assert_eq!(
-            put.at_version(Version(7)).line(" --board b"),
+            put.at_version(Version(7)).line(&board),
             r#"kokuban put analysis/a/b '{"a": '\''x'\''}' --version 7 --lease-token 9 --board b"#
         );
         let status = "pending_review".parse().expect("status");
         let shift = Attempt::on("move", &entry).moving_to(&status).with_reason("it is time");
-        assert_eq!(shift.line(""), "kokuban move analysis/a/b pending_review --reason 'it is time'");
-        assert_eq!(shift.instead("get").line(""), "kokuban get analysis/a/b");
-        let text = Attempt::on("put", &entry).with_value(&"x".repeat(5_000)).moving_to(&status).only_new().line("");
+        assert_eq!(shift.line(&none), "kokuban move analysis/a/b pending_review --reason 'it is time'");
+        assert_eq!(shift.instead("get").line(&none), "kokuban get analysis/a/b");
+        let text = Attempt::on("put", &entry).with_value(&"x".repeat(5_000)).moving_to(&status).only_new().line(&none);
         assert_eq!(text, "kokuban put analysis/a/b @value.json --status pending_review --if-absent");
     }
 }

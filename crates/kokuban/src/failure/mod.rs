@@ -21,7 +21,7 @@ use kokuban_server::config::ConfigError;
 pub(crate) use self::attempt::Attempt;
 pub(crate) use self::next::advice;
 use crate::args::ClientArgs;
-use crate::caller;
+use crate::caller::{self, Flags};
 use crate::output::{Paint, is_closed_pipe, safe};
 
 /// Why a command ended without success.
@@ -31,8 +31,7 @@ pub(crate) enum Failure {
     Call {
         error: kokuban_client::Error,
         attempt: Option<Box<Attempt>>,
-        /// The flags with which another command is for the same server, board and caller.
-        flags: String,
+        flags: Flags,
     },
     /// Nothing answers at the address that was asked.
     Unreachable {
@@ -48,7 +47,7 @@ pub(crate) type Outcome = Result<(), Failure>;
 
 impl From<kokuban_client::Error> for Failure {
     fn from(error: kokuban_client::Error) -> Self {
-        Self::Call { error, attempt: None, flags: String::new() }
+        Self::Call { error, attempt: None, flags: Flags::default() }
     }
 }
 
@@ -95,7 +94,7 @@ impl Failure {
             }
             Self::Call { error, attempt, .. } => {
                 let error = nearest::told(error, attempt.as_deref(), client).await;
-                Self::Call { error, attempt, flags: caller::flags(client) }
+                Self::Call { error, attempt, flags: Flags::typed(client) }
             }
             other => other,
         }
@@ -122,7 +121,7 @@ impl Failure {
             Self::Other(cause) => format!("{error} {}", safe_lines(&format!("{cause:#}"))),
             Self::Call { error: cause, attempt, flags } => match cause.problem() {
                 Some(problem) => refusal::shown(problem, attempt.as_deref(), flags, paint),
-                None => format!("{error} {}", causes(cause)),
+                None => format!("{error} {}{}", causes(cause), other_server(cause)),
             },
             Self::Unreachable { url, error: cause } => {
                 let (url, why) = (safe(url), root_cause(cause));
@@ -155,6 +154,16 @@ fn code_of(error: &kokuban_client::Error) -> u8 {
 /// Lines of ours, with whatever may stand within them.
 fn safe_lines(text: &str) -> String {
     text.lines().map(safe).collect::<Vec<_>>().join("\n")
+}
+
+/// What to look at where something answers that is no Kokuban server.
+fn other_server(error: &kokuban_client::Error) -> &'static str {
+    match error {
+        kokuban_client::Error::Status { .. } | kokuban_client::Error::Protocol(_) => {
+            "\n  next: something else seems to answer there: check --url, and what stands between here and the server"
+        }
+        _ => "",
+    }
 }
 
 fn causes(error: &kokuban_client::Error) -> String {

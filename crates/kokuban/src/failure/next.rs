@@ -6,9 +6,10 @@
 
 use kokuban_api::problem::Current;
 use kokuban_api::{Code, ErrorCode, NextAction, Problem};
-use kokuban_core::ids::Status;
+use kokuban_core::ids::{EntryId, Status};
 
 use super::attempt::Attempt;
+use crate::caller::Flags;
 use crate::output::safe;
 
 /// The longest that a server waits for a lease.
@@ -27,9 +28,9 @@ impl Advice {
     }
 }
 
-pub(super) fn advise(problem: &Problem, attempt: Option<&Attempt>, flags: &str) -> Advice {
+pub(super) fn advise(problem: &Problem, attempt: Option<&Attempt>, flags: &Flags) -> Advice {
     let about_boards = match problem.known_code() {
-        Some(ErrorCode::BoardNotFound) => Some(no_board(problem, flags)),
+        Some(ErrorCode::BoardNotFound) => Some(no_board(problem, attempt, flags)),
         Some(ErrorCode::BoardExists) => {
             Some(Advice::new("take it as it is, or choose another name", [format!("kokuban board show{flags}")]))
         }
@@ -43,17 +44,23 @@ pub(super) fn advise(problem: &Problem, attempt: Option<&Attempt>, flags: &str) 
     about_boards.or_else(about_entries).unwrap_or_else(|| Advice::new(&advice(problem), []))
 }
 
-fn no_board(problem: &Problem, flags: &str) -> Advice {
+fn no_board(problem: &Problem, attempt: Option<&Attempt>, flags: &Flags) -> Advice {
+    let list = format!("kokuban board list{}", flags.on_board(None));
+    let near = problem.nearest.as_deref().and_then(|near| Some(attempt?.line(&flags.on_board(Some(near)))));
     // The server names a call only where the board may be created.
-    let list = format!("kokuban board list{flags}");
-    match problem.next.path {
-        Some(_) => Advice::new("create it, or look which there are", [format!("kokuban board create{flags}"), list]),
-        None => Advice::new("look which boards there are for you", [list]),
-    }
+    let create = problem.next.path.as_ref().map(|_| format!("kokuban board create{flags}"));
+    let words = match (&near, &create) {
+        (Some(_), Some(_)) => "take the board that there is, or create this one",
+        (Some(_), None) => "take the board that there is, or look which others there are",
+        (None, Some(_)) => "create it, or look which there are",
+        (None, None) => "look which boards there are for you",
+    };
+    let look = if near.is_some() && create.is_some() { None } else { Some(list) };
+    Advice::new(words, near.into_iter().chain(create).chain(look))
 }
 
 /// The advice that needs to know what was tried.
-fn on_entry(problem: &Problem, attempt: &Attempt, flags: &str) -> Option<Advice> {
+fn on_entry(problem: &Problem, attempt: &Attempt, flags: &Flags) -> Option<Advice> {
     let line = |attempt: Attempt| attempt.line(flags);
     let instead = |verb| line(attempt.instead(verb));
     Some(match problem.known_code()? {
@@ -79,7 +86,7 @@ fn on_entry(problem: &Problem, attempt: &Attempt, flags: &str) -> Option<Advice>
             "write nothing more under it; look what happened, and take a new lease if you still need one",
             [instead("get"), instead("lease acquire")],
         ),
-        ErrorCode::NotFound => not_found(problem, attempt, flags)?,
+        ErrorCode::NotFound => not_found(problem, attempt, flags),
         ErrorCode::ZoneNotFound => {
             let zone = problem.nearest.as_ref()?.parse().ok()?;
             Advice::new("take a zone of the board", [line(attempt.elsewhere(&zone))])
@@ -89,7 +96,7 @@ fn on_entry(problem: &Problem, attempt: &Attempt, flags: &str) -> Option<Advice>
 }
 
 /// Somebody else wrote, or nobody said on what the write rests.
-fn stale(problem: &Problem, attempt: &Attempt, flags: &str) -> Advice {
+fn stale(problem: &Problem, attempt: &Attempt, flags: &Flags) -> Advice {
     let get = attempt.instead("get").line(flags);
     let Some(current) = &problem.current else {
         let list = Attempt::in_zone("list", attempt.zone()).line(flags);
@@ -135,7 +142,7 @@ fn fails_by_version_alone(problem: &Problem) -> bool {
 }
 
 /// What the caller may do to the status instead.
-fn moves(problem: &Problem, attempt: &Attempt, flags: &str) -> Advice {
+fn moves(problem: &Problem, attempt: &Attempt, flags: &Flags) -> Advice {
     let is_move = problem.is(ErrorCode::IllegalTransition);
     let base = if is_move { attempt.clone() } else { attempt.instead("move") };
     let base = match &problem.current {
@@ -156,12 +163,12 @@ fn moves(problem: &Problem, attempt: &Attempt, flags: &str) -> Advice {
     Advice::new(words, commands)
 }
 
-fn note(attempt: &Attempt, text: &str, flags: &str) -> String {
+fn note(attempt: &Attempt, text: &str, flags: &Flags) -> String {
     attempt.instead("note add").with_value(text).line(flags)
 }
 
 /// Somebody else has the lease.
-fn held(problem: &Problem, attempt: &Attempt, flags: &str) -> Advice {
+fn held(problem: &Problem, attempt: &Attempt, flags: &Flags) -> Advice {
     let wait_ms = problem.remaining_ms.unwrap_or(WAIT_MS_MAX).clamp(1, WAIT_MS_MAX);
     let wait = match attempt.verb() {
         "lease acquire" => attempt.clone(),
@@ -174,14 +181,18 @@ fn held(problem: &Problem, attempt: &Attempt, flags: &str) -> Advice {
     )
 }
 
-fn not_found(problem: &Problem, attempt: &Attempt, flags: &str) -> Option<Advice> {
+fn not_found(problem: &Problem, attempt: &Attempt, flags: &Flags) -> Advice {
     let list = Attempt::in_zone("list", attempt.zone()).line(flags);
-    Some(match attempt.verb() {
+    match attempt.verb() {
         "note close" => Advice::new("look which notes are open", [attempt.instead("note list").line(flags)]),
         "lease show" | "lease revoke" => Advice::new(&advice(problem), []),
-        _ if attempt.entry().is_some() => Advice::new("look which entries there are", [list]),
-        _ => return None,
-    })
+        _ => {
+            let near = problem.nearest.as_deref().and_then(|near| near.split_once('/'));
+            let near = near.and_then(|(zone, key)| Some(EntryId::new(zone.parse().ok()?, key.parse().ok()?)));
+            let again = near.map(|near| attempt.on_entry(near).line(flags));
+            Advice::new("look which entries there are", again.into_iter().chain([list]))
+        }
+    }
 }
 
 /// What the server advises, in words.

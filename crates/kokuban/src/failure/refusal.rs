@@ -2,30 +2,31 @@
 //!
 //! Invariant: what came from the server is made safe; the facts come before the advice.
 
-use kokuban_api::Problem;
 use kokuban_api::problem::Current;
+use kokuban_api::{ErrorCode, Problem};
 
 use super::attempt::Attempt;
 use super::next::{Advice, advise};
+use crate::caller::Flags;
 use crate::commands::show;
 use crate::output::{Paint, clip, safe};
 
 /// Longest list of changed places, in columns.
 const PLACES_COLUMNS_MAX: usize = 300;
 
-pub(super) fn shown(problem: &Problem, attempt: Option<&Attempt>, flags: &str, paint: Paint) -> String {
+pub(super) fn shown(problem: &Problem, attempt: Option<&Attempt>, flags: &Flags, paint: Paint) -> String {
     let code = format!("{}:", safe(problem.code.as_str()));
     let mut lines = vec![format!("{} {}", paint.alarm(&code), safe(&problem.detail))];
     let mut fact = |text: String| lines.push(format!("  {text}"));
     for item in problem.errors.iter().filter(|item| item.detail != problem.detail) {
         fact(format!("also {}: {}", safe(item.code.as_str()), safe(&item.detail)));
     }
-    if let Some(current) = &problem.current {
+    if let Some(current) = problem.current.as_ref().filter(|_| !problem.is(ErrorCode::NotFound)) {
         fact(now(current));
         if let Some(text) = changed(problem, attempt) {
             fact(text);
         }
-        if let Some(text) = value(current) {
+        if let Some(text) = value(current).filter(|_| rests_on_the_value(problem)) {
             fact(text);
         }
     }
@@ -68,6 +69,20 @@ fn changed(problem: &Problem, attempt: Option<&Attempt>) -> Option<String> {
     let since =
         attempt.and_then(Attempt::version).map_or_else(String::new, |version| format!(" since version {version}"));
     Some(format!("changed{since}: {}", clip(&safe(&places.join(", ")), PLACES_COLUMNS_MAX)))
+}
+
+/// Whether who goes on has to think about the value again.
+fn rests_on_the_value(problem: &Problem) -> bool {
+    [
+        ErrorCode::VersionConflict,
+        ErrorCode::PreconditionRequired,
+        ErrorCode::PathNotFound,
+        ErrorCode::WrongKind,
+        ErrorCode::TestFailed,
+        ErrorCode::NullGuarded,
+    ]
+    .iter()
+    .any(|code| problem.is(*code))
 }
 
 fn value(current: &Current) -> Option<String> {

@@ -16,9 +16,17 @@ fn entry() -> EntryId {
 }
 
 /// What is said when `attempt` ends with `problem`, as a caller of these flags.
-fn said(problem: Problem, attempt: Attempt, flags: &str) -> String {
+fn said_to(problem: Problem, attempt: Attempt, flags: Flags) -> String {
     let error = Error::Problem(problem);
-    Failure::Call { error, attempt: Some(Box::new(attempt)), flags: flags.to_owned() }.to_string()
+    Failure::Call { error, attempt: Some(Box::new(attempt)), flags }.to_string()
+}
+
+fn said(problem: Problem, attempt: Attempt) -> String {
+    said_to(problem, attempt, Flags::default())
+}
+
+fn on_board(board: &str) -> Flags {
+    Flags { board: Some(board.to_owned()), ..Flags::default() }
 }
 
 fn conflict() -> Problem {
@@ -63,7 +71,8 @@ fn a_closed_pipe_is_no_failure_and_a_full_disk_is_one() {
 #[test]
 fn a_conflict_says_what_changed_by_whom_and_the_next_command() {
     let attempt = Attempt::on("move", &entry()).moving_to(&"confirmed".parse().expect("a status"));
-    let text = said(conflict(), attempt.at_version(Version(6)), " --board '意向' --agent ta");
+    let flags = Flags { agent: Some("ta".into()), ..on_board("意向") };
+    let text = said_to(conflict(), attempt.at_version(Version(6)), flags);
     for part in [
         "now: version 7, status pending_review, by rv",
         "changed since version 6: /features",
@@ -79,7 +88,7 @@ fn who_did_not_see_the_value_is_told_to_look_first() {
     let mut problem = conflict();
     let current = problem.current.as_mut().expect("it was set");
     (current.value, current.value_omitted) = (None, Some(true));
-    let text = said(problem, Attempt::on("put", &entry()).with_value("1").at_version(Version(3)), "");
+    let text = said(problem, Attempt::on("put", &entry()).with_value("1").at_version(Version(3)));
     let commands: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("    ")).collect();
     assert_eq!(commands, ["kokuban get z/k", "kokuban history z/k", "kokuban put z/k 1 --version 7"]);
 }
@@ -91,9 +100,9 @@ fn a_write_that_fails_for_more_than_its_version_is_not_to_be_repeated() {
         ErrorItem::new(ErrorCode::IllegalTransition, "too"),
     ];
     let problem = conflict().with_errors(items);
-    let text = said(problem, Attempt::on("put", &entry()).with_value("1").at_version(Version(6)), "");
+    let text = said(problem, Attempt::on("put", &entry()).with_value("1").at_version(Version(6)));
     assert!(text.contains("kokuban get z/k") && !text.contains("kokuban put"), "{text}");
-    let text = said(conflict(), Attempt::on("put", &entry()).with_value("1").only_new(), "");
+    let text = said(conflict(), Attempt::on("put", &entry()).with_value("1").only_new());
     assert!(text.contains("kokuban get z/k") && !text.contains("kokuban put"), "{text}");
 }
 
@@ -101,17 +110,17 @@ fn a_write_that_fails_for_more_than_its_version_is_not_to_be_repeated() {
 fn an_illegal_move_names_every_move_that_there_is() {
     let problem = Problem::new(ErrorCode::IllegalTransition, "as told").with_allowed(["draft", "完成"]);
     let attempt = Attempt::on("move", &entry()).moving_to(&"x".parse().expect("a status")).at_version(Version(2));
-    let text = said(problem, attempt, "");
+    let text = said(problem, attempt);
     assert!(text.contains("kokuban move z/k draft --version 2\n    kokuban move z/k '完成' --version 2"), "{text}");
 }
 
 #[test]
 fn a_held_lease_can_be_waited_for_and_ones_own_taken_over() {
     let held = |you| Problem::new(ErrorCode::LeaseHeld, "held").with_holder("ra".parse().expect("a name"), you, 90_000);
-    let text = said(held(false), Attempt::on("lease acquire", &entry()).with_flag("--ttl-ms", 5_000), "");
+    let text = said(held(false), Attempt::on("lease acquire", &entry()).with_flag("--ttl-ms", 5_000));
     assert!(text.contains("held by ra for 1 min 30 s more"), "{text}");
     assert!(text.contains("kokuban lease acquire z/k --ttl-ms 5000 --wait-ms 30000\n    kokuban claim z"), "{text}");
-    let text = said(held(true), Attempt::on("put", &entry()).with_value("1"), " --board b");
+    let text = said_to(held(true), Attempt::on("put", &entry()).with_value("1"), on_board("b"));
     assert!(text.contains("held by ra (you)"), "{text}");
     assert!(text.ends_with("kokuban lease acquire z/k --takeover --board b"), "{text}");
 }
@@ -119,7 +128,7 @@ fn a_held_lease_can_be_waited_for_and_ones_own_taken_over() {
 #[test]
 fn a_lost_lease_is_looked_at_and_taken_anew() {
     let problem = Problem::new(ErrorCode::LeaseLost, "as told").with_reason("expired");
-    let text = said(problem, Attempt::on("put", &entry()).with_value("1"), "");
+    let text = said(problem, Attempt::on("put", &entry()).with_value("1"));
     assert!(text.contains("kokuban get z/k\n    kokuban lease acquire z/k"), "{text}");
 }
 
@@ -127,10 +136,10 @@ fn a_lost_lease_is_looked_at_and_taken_anew() {
 fn who_may_not_write_may_leave_a_note_where_there_is_an_entry() {
     let put = || Attempt::on("put", &entry()).with_value("1");
     let comment = Next::call(NextAction::Comment, "POST", "/v1/boards/b/notes/z/k");
-    let text = said(Problem::new(ErrorCode::ZoneRestricted, "as told").with_next(comment), put(), "");
+    let text = said(Problem::new(ErrorCode::ZoneRestricted, "as told").with_next(comment), put());
     assert!(text.contains("kokuban note add z/k 'what you would change, and why'"), "{text}");
     let problem = Problem::new(ErrorCode::ZoneRestricted, "as told").with_next(Next::action(NextAction::Escalate));
-    let text = said(problem, put(), "");
+    let text = said(problem, put());
     assert!(text.ends_with("next: ask an arbiter"), "{text}");
 }
 
@@ -138,8 +147,10 @@ fn who_may_not_write_may_leave_a_note_where_there_is_an_entry() {
 fn a_board_that_is_not_there_can_be_created_with_the_next_command() {
     let create = Next::call(NextAction::FixRequest, "PUT", "/v1/boards/b");
     let problem = Problem::new(ErrorCode::BoardNotFound, "as told").with_next(create);
-    let text = said(problem, Attempt::on("get", &entry()), " --board b");
-    assert!(text.ends_with("    kokuban board create --board b\n    kokuban board list --board b"), "{text}");
+    let text = said_to(problem.clone(), Attempt::on("get", &entry()), on_board("b"));
+    assert!(text.ends_with("    kokuban board create --board b\n    kokuban board list"), "{text}");
+    let text = said_to(problem.with_nearest(Some("c")), Attempt::on("get", &entry()), on_board("b"));
+    assert!(text.ends_with("    kokuban get z/k --board c\n    kokuban board create --board b"), "{text}");
 }
 
 #[test]
@@ -160,7 +171,7 @@ fn what_came_from_a_board_cannot_act_on_the_terminal() {
         .with_changed(vec![hostile.into()])
         .with_allowed([hostile])
         .with_nearest(Some(hostile));
-    let text = said(problem, Attempt::on("put", &entry()).with_value(hostile), "");
+    let text = said(problem, Attempt::on("put", &entry()).with_value(hostile));
     assert!(!text.chars().any(|c| c != '\n' && crate::output::acts_on_terminal(c)), "{text:?}");
     let text = Failure::Other(anyhow::anyhow!("{hostile}")).to_string();
     assert!(!text.contains('\u{1b}'), "{text}");

@@ -8,15 +8,17 @@ mod paint;
 mod progress;
 mod safe;
 mod table;
+mod wrap;
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use futures::{Stream, TryStreamExt as _};
 use serde::Serialize;
 
 pub(crate) use self::paint::Paint;
 pub(crate) use self::progress::Progress;
-pub(crate) use self::safe::{JsonFilter, acts_on_terminal, clip, safe};
+pub(crate) use self::safe::{JsonFilter, acts_on_terminal, clip, in_json, safe};
 pub(crate) use self::table::{Columns, Last};
 use crate::args::Form;
 use crate::failure::Failure;
@@ -37,14 +39,14 @@ pub(crate) struct Terminal {
 impl Output {
     /// In `form`, or where none was asked for, as a table on a terminal and as JSON elsewhere.
     pub(crate) fn new(form: Option<Form>) -> Self {
-        let terminal = terminal();
+        let terminal = terminal(io::stdout());
         let default = if terminal.is_some() { Form::Table } else { Form::Json };
         Self { form: form.unwrap_or(default), terminal }
     }
 
     /// For people, wherever it goes.
     pub(crate) fn table() -> Self {
-        Self { form: Form::Table, terminal: terminal() }
+        Self { form: Form::Table, terminal: terminal(io::stdout()) }
     }
 
     pub(crate) fn form(self) -> Form {
@@ -59,7 +61,7 @@ impl Output {
     /// One thing: its JSON, or the lines that `text` makes of it.
     pub(crate) fn one<T: Serialize>(self, thing: &T, text: impl FnOnce(&T) -> String) -> io::Result<()> {
         match self.form {
-            Form::Table => print(&text(thing)),
+            Form::Table => self.print_lines(&text(thing)),
             Form::Json => self.print_json(&pretty(thing)?),
             Form::Jsonl => self.print_json(&compact(thing)?),
         }
@@ -100,9 +102,15 @@ impl Output {
         JsonFilter::new(self.is_terminal())
     }
 
+    /// Lines for people.
+    fn print_lines(self, text: &str) -> io::Result<()> {
+        let columns = self.terminal.map_or(usize::MAX, |terminal| usize::from(terminal.columns));
+        print(&wrap::wrapped(text, columns))
+    }
+
     /// JSON that is text already.
     pub(crate) fn print_json(self, text: &str) -> io::Result<()> {
-        if self.is_terminal() { print(&safe::in_json(text)) } else { print(text) }
+        if self.is_terminal() { print(&in_json(text)) } else { print(text) }
     }
 }
 
@@ -147,20 +155,19 @@ impl<const N: usize> Many<N> {
 impl Output {
     /// Without a line end.
     fn print_part(self, text: &str) -> io::Result<()> {
-        let text = if self.is_terminal() { safe::in_json(text) } else { text.into() };
+        let text = if self.is_terminal() { in_json(text) } else { text.into() };
         io::stdout().lock().write_all(text.as_bytes())
     }
 }
 
-/// The terminal on standard output, if it is one.
-fn terminal() -> Option<Terminal> {
+/// The terminal behind `stream`, if it is one.
+fn terminal(stream: impl IsTerminal + AsFd) -> Option<Terminal> {
     /// Where nobody knows better, also behind a serial line that says 0.
     const COLUMNS: u16 = 80;
-    let stdout = io::stdout();
-    if !stdout.is_terminal() {
+    if !stream.is_terminal() {
         return None;
     }
-    let size = rustix::termios::tcgetwinsize(&stdout).ok();
+    let size = rustix::termios::tcgetwinsize(&stream).ok();
     let columns = size.map(|size| size.ws_col).filter(|columns| *columns > 0).unwrap_or(COLUMNS);
     Some(Terminal { columns })
 }
@@ -177,8 +184,9 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 
 /// Writes to standard error; a failure there has nowhere to go.
 pub(crate) fn complain(text: &str) {
+    let columns = terminal(io::stderr()).map_or(usize::MAX, |terminal| usize::from(terminal.columns));
     let mut err = io::stderr().lock();
-    let _ = writeln!(err, "{text}");
+    let _ = writeln!(err, "{}", wrap::wrapped(text, columns));
 }
 
 fn pretty<T: Serialize>(thing: &T) -> io::Result<String> {

@@ -19,7 +19,7 @@ pub(crate) fn safe(text: &str) -> Cow<'_, str> {
 }
 
 /// The same within JSON: there such characters stand only in texts, and have an escape there. Line ends stay.
-pub(super) fn in_json(text: &str) -> Cow<'_, str> {
+pub(crate) fn in_json(text: &str) -> Cow<'_, str> {
     replaced(text, |shown, c| match c {
         '\n' => shown.push('\n'),
         c => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| push_formatted(shown, format_args!("\\u{unit:04x}"))),

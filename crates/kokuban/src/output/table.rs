@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::paint::Paint;
 use super::safe::{clip, safe};
 
-/// In less room than this, broken lines read worse than long ones.
+/// A last column that needs more than there is gets at least this much beside the others, or stands below.
 const LAST_COLUMNS_MIN: usize = 24;
 /// Longest last cell where nobody knows the room, in columns.
 const CUT_COLUMNS_MAX: usize = 60;
@@ -44,16 +44,34 @@ pub(super) fn render<const N: usize>(
     width: Option<u16>,
     paint: Paint,
 ) -> String {
-    let room = width.and_then(|width| room_for_last(head, rows, usize::from(width)));
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(head.map(str::to_uppercase));
-    if let (Some(width), Some(_)) = (width, room) {
+    let Some(width) = width.map(usize::from) else { return beside(head, last, rows, None, paint) };
+    let room = room_for_last(head, rows, width);
+    let wanted = rows.iter().map(|row| safe(&row[N - 1]).width()).max().unwrap_or_default().max(head[N - 1].width());
+    if room.is_some_and(|room| room >= wanted.min(LAST_COLUMNS_MIN)) {
+        beside(head, last, rows, room.map(|room| (width, room)), paint)
+    } else {
+        below(head, last, rows, width, paint)
+    }
+}
+
+/// With the last column where it belongs; `room` is how wide the terminal is, and how much of it that column has.
+fn beside<const N: usize>(
+    head: [&str; N],
+    last: Last,
+    rows: &[[String; N]],
+    room: Option<(usize, usize)>,
+    paint: Paint,
+) -> String {
+    let mut table = table(&head);
+    if let Some((width, _)) = room {
+        let width = u16::try_from(width).unwrap_or(u16::MAX);
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     }
     for row in rows {
+        let columns_max = room.map_or(CUT_COLUMNS_MAX, |(_, room)| room);
         let cells = row.iter().enumerate().map(|(n, cell)| match last {
             _ if n + 1 < N => safe(cell).into_owned(),
-            Last::Cut => clip(&safe(cell), room.unwrap_or(CUT_COLUMNS_MAX)).into_owned(),
+            Last::Cut => clip(&safe(cell), columns_max).into_owned(),
             Last::Wrapped => cell.split('\n').map(safe).collect::<Vec<_>>().join("\n"),
         });
         table.add_row(cells);
@@ -61,13 +79,43 @@ pub(super) fn render<const N: usize>(
     for column in table.column_iter_mut().take(N - 1) {
         column.set_constraint(ColumnConstraint::ContentWidth);
     }
-    let text = table.to_string();
-    let lines = text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end());
-    let lines = lines.enumerate().map(|(n, line)| if n == 0 { paint.bold(line) } else { line.to_owned() } + "\n");
-    lines.collect()
+    let lines = lines_of(&table, paint);
+    lines.concat()
 }
 
-/// How many columns the others leave to the last one; `None` where it is to have all it needs.
+/// With the last cell of each row below it, where there is no room beside it.
+fn below<const N: usize>(head: [&str; N], last: Last, rows: &[[String; N]], width: usize, paint: Paint) -> String {
+    let mut table = table(&head[..N - 1]);
+    for row in rows {
+        table.add_row(row[..N - 1].iter().map(|cell| safe(cell)));
+    }
+    let mut lines = lines_of(&table, paint).into_iter();
+    let mut text = lines.next().unwrap_or_default();
+    for (line, row) in lines.zip(rows) {
+        text += &line;
+        for part in row[N - 1].split('\n').filter(|part| !part.is_empty()) {
+            let part = safe(part);
+            let shown = if last == Last::Cut { clip(&part, width.saturating_sub(2 * GAP)) } else { part };
+            text += &format!("{:GAP$}{shown}\n", "");
+        }
+    }
+    text
+}
+
+fn table(head: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(head.iter().map(|name| name.to_uppercase()));
+    table
+}
+
+/// The lines, each with its end, the head painted.
+fn lines_of(table: &Table, paint: Paint) -> Vec<String> {
+    let text = table.to_string();
+    let lines = text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end());
+    lines.enumerate().map(|(n, line)| if n == 0 { paint.bold(line) } else { line.to_owned() } + "\n").collect()
+}
+
+/// How many columns the others leave to the last one, if any.
 fn room_for_last<const N: usize>(head: [&str; N], rows: &[[String; N]], width: usize) -> Option<usize> {
     let widest = |n: usize| {
         let cells = rows.iter().map(|row| safe(&row[n]).width());
@@ -75,8 +123,7 @@ fn room_for_last<const N: usize>(head: [&str; N], rows: &[[String; N]], width: u
     };
     let others: usize = (0..N - 1).map(|n| widest(n) + GAP).sum();
     // One column at the right edge stays free: some terminals wrap when it is written.
-    let room = width.checked_sub(others + GAP)?;
-    (room >= LAST_COLUMNS_MIN).then_some(room)
+    width.checked_sub(others + GAP)
 }
 
 #[cfg(test)]
@@ -111,10 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_never_broken_however_little_room_there_is() {
+    fn a_name_is_never_broken_and_what_has_no_room_beside_it_stands_below() {
         let name = "x".repeat(100);
+        let value = "word ".repeat(20);
         for last in [Last::Wrapped, Last::Cut] {
-            assert!(lines(last, &[[&name, "1"]], Some(40))[1].contains(&name));
+            let lines = lines(last, &[[&name, &value], ["y", ""]], Some(40));
+            assert_eq!((lines[0].as_str(), &lines[1], lines[3].as_str()), ("KEY", &name, "y"));
+            assert!(lines[2].starts_with("  word word") && lines.len() == 4, "{lines:?}");
         }
     }
 
