@@ -3,6 +3,7 @@
 //! **Invariant**: each test has a server of its own and can run beside the others.
 //! Not known here: anything inside the server.
 
+mod check_config;
 mod coverage;
 mod damage;
 mod demo;
@@ -13,6 +14,7 @@ mod idle;
 mod kills;
 mod names;
 mod races;
+mod reload;
 mod rights;
 mod secrets;
 mod starts;

@@ -152,6 +152,9 @@ pub(crate) enum Command {
     /// Create, show, export, list and delete boards.
     #[command(subcommand)]
     Board(BoardCommand),
+    /// Show the rules of boards.
+    #[command(subcommand)]
+    Blueprint(BlueprintCommand),
     /// What `board export` does.
     #[command(hide = true)]
     Export(WhichBoard),
@@ -164,6 +167,9 @@ pub(crate) enum Command {
     /// Check server configurations and blueprints.
     #[command(after_help = examples!["kokuban check-config kokuban.toml newsroom.toml"])]
     CheckConfig(CheckConfigArgs),
+    /// What a server is configured to be.
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Make credentials.
     #[command(subcommand)]
     Token(TokenCommand),

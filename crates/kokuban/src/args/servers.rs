@@ -9,6 +9,19 @@ use super::help::examples;
 
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+    /// After damage to the log: keep a copy, and go on with what stands before the damage.
+    #[arg(long)]
+    pub(crate) salvage: bool,
+    /// Stop when standard input ends: for a parent that may be killed.
+    #[arg(long, hide = true)]
+    pub(crate) end_with_stdin: bool,
+}
+
+/// Where the settings of a server come from; variables `KOKUBAN_…` set them too.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct SettingArgs {
     /// Address and port; port 0 takes a free one [default: 127.0.0.1:7411] [env: KOKUBAN_LISTEN].
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
@@ -27,12 +40,37 @@ pub(crate) struct ServeArgs {
     /// Serve without credentials on an address that others can reach.
     #[arg(long)]
     pub(crate) insecure_open: bool,
-    /// After damage to the log: keep a copy, and go on with what stands before the damage.
+    /// Any other setting, such as `limits.boards_max=500`; lists are separated by commas. May be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub(crate) set: Vec<(String, String)>,
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, such as limits.boards_max=500")?;
+    Ok((key.trim().to_owned(), value.to_owned()))
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show every setting of a server that would start here and now, and where it comes from; no secret.
+    #[command(after_help = examples![
+        "kokuban config show --config kokuban.toml",
+        "kokuban config show --set limits.boards_max=500 --toml",
+    ])]
+    Show(ConfigShowArgs),
+}
+
+/// Takes the same flags and variables as `serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigShowArgs {
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+    /// What `kokuban dev` would use.
     #[arg(long)]
-    pub(crate) salvage: bool,
-    /// Stop when standard input ends: for a parent that may be killed.
-    #[arg(long, hide = true)]
-    pub(crate) end_with_stdin: bool,
+    pub(crate) dev: bool,
+    /// Write a configuration file that says the same.
+    #[arg(long)]
+    pub(crate) toml: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -89,6 +127,9 @@ pub(crate) struct CheckConfigArgs {
     /// Configurations of a server, and blueprints.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
+    /// Fail on warnings too: for a pipeline that keeps them out.
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -23,7 +23,7 @@ fn client_options_may_stand_before_and_after_the_command() {
 fn every_command_can_be_given_with_all_client_options() {
     let options = "--url http://h:1 --token s --agent a --board b --output json --timeout-ms 5";
     for line in [
-        "serve --listen 127.0.0.1:0 --data d --config f --durability memory --log-format json --insecure-open --salvage",
+        "serve --listen 127.0.0.1:0 --data d --config f --durability memory --log-format json --insecure-open --set limits.boards_max=5 --set hosts=a,b --salvage",
         "dev",
         "demo --data d --kill-server",
         "demo-agent ra",
@@ -52,9 +52,11 @@ fn every_command_can_be_given_with_all_client_options() {
         "board export x",
         "board list",
         "board delete x",
+        "blueprint graph default --lifecycle review --format dot",
         "export",
         "verify f",
-        "check-config f g",
+        "check-config f g --strict",
+        "config show --config f --listen 127.0.0.1:0 --set limits.boards_max=5 --dev --toml",
         "token new ra --role admin --role observer --boards x --boards y",
         "completions zsh",
     ] {
@@ -75,6 +77,7 @@ fn what_contradicts_itself_is_a_usage_error() {
         "kokuban watch --after 12",
         "kokuban watch --kind nonsense",
         "kokuban lease renew z/k",
+        "kokuban serve --set limits.boards_max",
         "kokuban list a/b",
         "kokuban frobnicate",
     ] {

@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use kokuban_api::answers::BoardSummary;
 use kokuban_api::bodies::{BlueprintRef, CreateBoard};
-use kokuban_core::blueprint::Blueprint;
 use kokuban_core::ids::BlueprintName;
 use serde_json::json;
 
-use super::value::{self, Kind};
-use super::{export, show};
+use super::{blueprint, export, show};
 use crate::args::{BoardCommand, ClientArgs};
 use crate::caller;
 use crate::failure::{Failure, Outcome};
@@ -68,13 +66,5 @@ fn blueprint_of(text: &str) -> Result<BlueprintRef, Failure> {
     let Some(path) = text.strip_prefix('@') else {
         return BlueprintName::new(text).map(BlueprintRef::Name).map_err(|e| Failure::usage(e.to_string()));
     };
-    if path.to_ascii_lowercase().ends_with(".json") {
-        return value::read(text, Kind::Json).map(BlueprintRef::Inline);
-    }
-    let file = std::fs::read_to_string(path).map_err(|e| Failure::usage(format!("{path}: {e}")))?;
-    let blueprint = Blueprint::from_toml(&file).map_err(|flaws| {
-        let lines: Vec<_> = flaws.iter().map(|flaw| format!("{path}: {flaw}")).collect();
-        Failure::usage(lines.join("\n"))
-    })?;
-    Ok(BlueprintRef::Inline(blueprint.to_value()))
+    Ok(BlueprintRef::Inline(blueprint::of_file(path)?.to_value()))
 }

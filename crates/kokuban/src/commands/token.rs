@@ -17,14 +17,14 @@ use crate::output::{Output, complain, print};
 const SECRET_BYTES: usize = 32;
 
 /// The configuration's table goes to standard output also in a pipe, where it is to be appended; JSON only if asked.
-pub(crate) fn run(command: &TokenCommand, form: Option<Form>) -> Outcome {
+pub(crate) fn run(command: &TokenCommand, out: Output) -> Outcome {
     let TokenCommand::New { name, role, boards } = command;
     let roles: Vec<_> = role.iter().filter_map(|role| Some(role.to_possible_value()?.get_name().to_owned())).collect();
     let secret = secret()?;
-    if let Some(form @ (Form::Json | Form::Jsonl)) = form {
+    if out.form() != Form::Table {
         let sha256 = Sha256::of(secret.as_bytes());
         let token = json!({"agent": name, "secret": secret, "sha256": sha256, "roles": roles, "boards": boards});
-        return Ok(Output::new(Some(form)).one(&token, |_| String::new())?);
+        return Ok(out.one(&token, |_| String::new())?);
     }
     complain(&format!(
         "The secret for `{name}`, shown this once; give it to the agent as KOKUBAN_TOKEN:\n  {secret}\n\

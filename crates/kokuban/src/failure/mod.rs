@@ -31,7 +31,7 @@ pub(crate) enum Failure {
     Call {
         error: kokuban_client::Error,
         attempt: Option<Box<Attempt>>,
-        flags: Flags,
+        flags: Box<Flags>,
     },
     /// Nothing answers at the address that was asked.
     Unreachable {
@@ -47,7 +47,7 @@ pub(crate) type Outcome = Result<(), Failure>;
 
 impl From<kokuban_client::Error> for Failure {
     fn from(error: kokuban_client::Error) -> Self {
-        Self::Call { error, attempt: None, flags: Flags::default() }
+        Self::Call { error, attempt: None, flags: Box::default() }
     }
 }
 
@@ -94,7 +94,7 @@ impl Failure {
             }
             Self::Call { error, attempt, .. } => {
                 let error = nearest::told(error, attempt.as_deref(), client).await;
-                Self::Call { error, attempt, flags: Flags::typed(client) }
+                Self::Call { error, attempt, flags: Box::new(Flags::typed(client)) }
             }
             other => other,
         }

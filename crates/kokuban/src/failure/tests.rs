@@ -18,7 +18,7 @@ fn entry() -> EntryId {
 /// What is said when `attempt` ends with `problem`, as a caller of these flags.
 fn said_to(problem: Problem, attempt: Attempt, flags: Flags) -> String {
     let error = Error::Problem(problem);
-    Failure::Call { error, attempt: Some(Box::new(attempt)), flags }.to_string()
+    Failure::Call { error, attempt: Some(Box::new(attempt)), flags: Box::new(flags) }.to_string()
 }
 
 fn said(problem: Problem, attempt: Attempt) -> String {

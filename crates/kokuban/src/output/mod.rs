@@ -44,6 +44,11 @@ impl Output {
         Self { form: form.unwrap_or(default), terminal }
     }
 
+    /// In `form`, or where none was asked for, as lines also in a pipe: what is a text for other programs.
+    pub(crate) fn for_lines(form: Option<Form>) -> Self {
+        Self::new(Some(form.unwrap_or(Form::Table)))
+    }
+
     /// For people, wherever it goes.
     pub(crate) fn table() -> Self {
         Self { form: Form::Table, terminal: terminal(io::stdout()) }
@@ -170,6 +175,12 @@ fn terminal(stream: impl IsTerminal + AsFd) -> Option<Terminal> {
     let size = rustix::termios::tcgetwinsize(&stream).ok();
     let columns = size.map(|size| size.ws_col).filter(|columns| *columns > 0).unwrap_or(COLUMNS);
     Some(Terminal { columns })
+}
+
+/// A table as text, within other texts.
+pub(crate) fn rows<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let width = terminal(io::stdout()).map(|terminal| terminal.columns);
+    table::render(head, Last::Wrapped, &rows.collect::<Vec<_>>(), width, Paint::of_stdout())
 }
 
 /// Writes `text` and a line end, at once.

@@ -1,7 +1,7 @@
 //! Sentences broken between words, for a terminal.
 //!
 //! Invariant: only blanks become line ends; a line that is indented by four or more (a command, a value) stays one
-//! line, so that it can be copied.
+//! line, so that it can be copied, and so does one with columns of its own.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,8 @@ const LITERAL: &str = "    ";
 
 /// `text` in lines of at most `columns`; what goes on stands two columns further in.
 pub(super) fn wrapped(text: &str, columns: usize) -> Cow<'_, str> {
-    let is_long = |line: &str| !line.starts_with(LITERAL) && width(line) > columns;
+    let is_sentence = |line: &str| !line.starts_with(LITERAL) && !line.trim_start().contains("  ");
+    let is_long = |line: &str| is_sentence(line) && width(line) > columns;
     if !text.lines().any(is_long) {
         return Cow::Borrowed(text);
     }
