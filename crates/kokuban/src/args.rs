@@ -59,6 +59,10 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// Run a server for development: in memory, boards made by their first write.
     Dev(ServeArgs),
+    /// Write a first deployment: configuration, tokens, a blueprint and a compose file.
+    Init(InitArgs),
+    /// Tell whether the server takes writes: exit code 0 if it does. For health checks.
+    Ready,
     /// Watch three agents work on one board, with all that can go wrong.
     Demo(DemoArgs),
     /// Show an entry.
@@ -127,7 +131,10 @@ mod tests {
         for line in [
             "serve --listen 127.0.0.1:0 --data d --config f --durability memory --log-format json --insecure-open --salvage",
             "dev",
+            "init d --agents x,y --arbiter y --keep",
+            "ready",
             "demo --data d --kill-server",
+            "demo --tokens d",
             "demo-agent ra",
             "get z/k --version 1 --full --value",
             "get z/k --after-version 1 --until-status raw --wait-ms 5",

@@ -6,8 +6,10 @@
 mod args;
 mod caller;
 mod commands;
+mod credential;
 mod demo;
 mod failure;
+mod init;
 mod output;
 mod serve;
 mod stdin;
@@ -56,6 +58,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Verify(args) => commands::verify::run(&args),
         Command::CheckConfig(args) => commands::check_config::run(&args),
         Command::Token(args) => commands::token::run(&args),
+        Command::Init(args) => init::run(&args),
         other => {
             // Client commands wait for the network and little else.
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -71,6 +74,7 @@ async fn client_command(command: Command, client: &args::ClientArgs) -> Outcome 
     match command {
         Command::Demo(args) => demo::run(&args, client).await,
         Command::DemoAgent(args) => demo::agent(&args, client).await,
+        Command::Ready => commands::ready::run(client).await.map_err(|f| f.asked_by(client)),
         Command::Board(args) => commands::board::run(args, client, out).await.map_err(|f| f.asked_by(client)),
         other => board_command(other, client, out).await.map_err(|f| f.asked_by(client)),
     }
@@ -95,6 +99,8 @@ async fn board_command(command: Command, client: &args::ClientArgs, out: Output)
         | Command::Dev(_)
         | Command::Demo(_)
         | Command::DemoAgent(_)
+        | Command::Ready
+        | Command::Init(_)
         | Command::Board(_)
         | Command::Verify(_)
         | Command::CheckConfig(_)
