@@ -1,8 +1,10 @@
 //! `cargo xtask`: the chores of this repository, the same for people and for CI.
 //!
-//! Invariant: a chore reads and writes files of this checkout only; it needs no network.
+//! Invariant: a chore reads and writes files of this checkout only; it needs no network. This program stays small, since
+//! CI builds it first: what needs more is a crate of its own.
 //! Not known here: how Kokuban works, beyond the closed list of problem codes that its documentation shows.
 
+mod bench;
 mod docs;
 mod tidy;
 
@@ -12,7 +14,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 cargo xtask tidy    check what the compiler does not: layers, purity of the core, file headers and lengths, documents
-cargo xtask docs    write the generated parts of docs/ anew";
+cargo xtask docs    write the generated parts of docs/ anew
+cargo xtask bench   measure speed and memory beside yardsticks of the same run (--help for more)";
 
 fn main() -> anyhow::Result<ExitCode> {
     let chore = std::env::args().nth(1);
@@ -24,6 +27,7 @@ fn main() -> anyhow::Result<ExitCode> {
             writeln!(out, "{}", if changed { "docs/http.md written anew" } else { "docs/http.md is up to date" })?;
             Ok(ExitCode::SUCCESS)
         }
+        Some("bench") => bench::run(&root(), std::env::args_os().skip(2)),
         _ => {
             writeln!(out, "{USAGE}")?;
             Ok(ExitCode::from(2))

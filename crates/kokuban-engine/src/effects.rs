@@ -39,7 +39,7 @@ pub(crate) fn after_commits(handle: &Arc<BoardHandle>, commits: &[Arc<Logged>]) 
     extent.tail_bytes += bytes;
     extent.erasures.extend(commits.iter().flat_map(|logged| erased_by(&logged.commit)));
     let rests = extent.rest_until.is_some_and(|until| Instant::now() < until);
-    if extent.snapshotting || extent.tail_bytes <= due || rests {
+    if extent.snapshotting || extent.tail_bytes <= due || rests || handle.shared.copies.is_copied(&handle.name) {
         return;
     }
     extent.snapshotting = true;
@@ -85,6 +85,9 @@ pub(crate) async fn erase(handle: &BoardHandle, sha256: Sha256) -> Result<u64, E
 
 async fn work_off(handle: &BoardHandle) -> Result<(), Error> {
     let _turn = handle.upkeep.lock().await;
+    if handle.shared.copies.is_copied(&handle.name) {
+        return Ok(());
+    }
     // A load learns of erasures from the commits after the snapshot: none may be pending when one is stored.
     let pending = handle.extent().erasures.clone();
     for sha256 in pending {

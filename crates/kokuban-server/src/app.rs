@@ -3,28 +3,21 @@
 //! Invariant: immutable but for what guards itself; bounded by the configuration.
 //! Not known here: routes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::extract::FromRef;
-use kokuban_core::blueprint::Blueprint;
-use kokuban_core::ids::{BlueprintName, BoardName};
 use kokuban_engine::Engine;
 
-use crate::auth::Authenticator;
-use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::pages::Pages;
 use crate::refusals::Refusals;
+use crate::settings::InForce;
 use crate::shutdown::Shutdown;
 use crate::streams::StreamCounts;
 
 #[derive(Debug)]
 pub struct App {
     pub engine: Arc<Engine>,
-    pub config: Arc<Config>,
-    pub blueprints: BTreeMap<BlueprintName, Arc<Blueprint>>,
-    pub authenticator: Arc<Authenticator>,
+    pub settings: InForce,
     pub metrics: Metrics,
     pub shutdown: Shutdown,
     pub refusals: Refusals,
@@ -40,21 +33,6 @@ impl std::ops::Deref for AppState {
     type Target = App;
     fn deref(&self) -> &App {
         &self.0
-    }
-}
-
-impl FromRef<AppState> for Arc<Authenticator> {
-    fn from_ref(state: &AppState) -> Self {
-        Self::clone(&state.authenticator)
-    }
-}
-
-impl App {
-    /// The rules of a board that a first write to this name creates.
-    #[must_use]
-    pub fn create_with(&self, board: &BoardName) -> Option<Arc<Blueprint>> {
-        let rule = self.config.rule_for(board.as_str())?;
-        self.blueprints.get(&rule.blueprint).cloned()
     }
 }
 

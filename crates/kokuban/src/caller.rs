@@ -8,18 +8,18 @@ use std::time::Duration;
 
 use kokuban_client::{Board, Client, RetryPolicy};
 
-use crate::args::ClientArgs;
+use crate::args::{ClientArgs, WhichBoard};
 use crate::commands::write::quoted;
 use crate::failure::Failure;
 
 const DEFAULT_URL: &str = "http://127.0.0.1:7411";
+/// No new attempt begins later than this, even where an answer may take longer.
+const TRIED_MAX: Duration = Duration::from_secs(10);
+/// How long an answer may take where nobody says.
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Somebody waits at the prompt: a server that restarts is waited for, one that is not there is told soon.
-const AT_THE_PROMPT: RetryPolicy = RetryPolicy {
-    attempts_max: 5,
-    total: Duration::from_secs(10),
-    base: Duration::from_millis(100),
-    cap: Duration::from_secs(2),
-};
+const AT_THE_PROMPT: RetryPolicy =
+    RetryPolicy { attempts_max: 5, total: TRIED_MAX, base: Duration::from_millis(100), cap: Duration::from_secs(2) };
 
 /// The address that `args` name.
 pub(crate) fn url(args: &ClientArgs) -> &str {
@@ -43,7 +43,9 @@ pub(crate) fn flags(args: &ClientArgs) -> String {
 
 /// The client that `args` describe.
 pub(crate) fn client(args: &ClientArgs) -> Result<Client, Failure> {
-    let mut builder = Client::builder(url(args)).retry(AT_THE_PROMPT);
+    let timeout = args.timeout_ms.map_or(TIMEOUT, Duration::from_millis);
+    let retry = RetryPolicy { total: timeout.min(TRIED_MAX), ..AT_THE_PROMPT };
+    let mut builder = Client::builder(url(args)).retry(retry).attempt_timeout(timeout);
     match (&args.agent, &args.token) {
         (Some(agent), _) => builder = builder.agent(agent),
         (None, None) => builder = builder.agent(default_agent()),
@@ -57,7 +59,13 @@ pub(crate) fn client(args: &ClientArgs) -> Result<Client, Failure> {
 
 /// The board that `args` name.
 pub(crate) fn board(args: &ClientArgs) -> Result<Board, Failure> {
-    let name = args.board.as_deref().ok_or_else(|| {
+    board_named(args, &WhichBoard::default())
+}
+
+/// The board that `which` names, else `args`.
+pub(crate) fn board_named(args: &ClientArgs, which: &WhichBoard) -> Result<Board, Failure> {
+    let name = which.name.as_deref().or(args.board.as_deref()).filter(|name| !name.is_empty());
+    let name = name.ok_or_else(|| {
         Failure::usage("which board? Give --board NAME, or set KOKUBAN_BOARD; `kokuban board list` shows them.")
     })?;
     Ok(client(args)?.board(name)?)

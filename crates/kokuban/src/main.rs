@@ -16,28 +16,19 @@ mod stdin;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use kokuban_client::Board;
 
-use crate::args::{Cli, Command};
+use crate::args::{BoardCommand, Cli, ClientArgs, Command};
 use crate::failure::Outcome;
 use crate::output::Output;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const FIRST_STEPS: &str = "\
-Kokuban is a networked blackboard for teams of agents. The first three things to do:
-
-  kokuban demo                      watch three agents work on one board, with all that can go wrong
-  kokuban dev                       run a server here, in memory, boards made by their first write
-  kokuban put -b first working/hello '\"world\"'
-                                    write the first entry (in another terminal), then
-                                    `kokuban watch -b first --after start` follows the board
-
-All commands: kokuban --help";
+const FIRST_STEPS: &str = include_str!("first-steps.txt");
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::of_process();
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
@@ -48,6 +39,7 @@ fn main() -> ExitCode {
     }
 }
 
+<<<<<<< HEAD
 fn run(cli: Cli) -> Outcome {
     let Some(command) = cli.command else {
         return Ok(output::print(FIRST_STEPS)?);
@@ -106,4 +98,54 @@ async fn board_command(command: Command, client: &args::ClientArgs, out: Output)
         | Command::CheckConfig(_)
         | Command::Token(_) => unreachable!("handled above"),
     }
+=======
+fn run(Cli { client, command }: Cli) -> Outcome {
+    let out = Output::new(client.output);
+    match command {
+        None => Ok(output::print(FIRST_STEPS)?),
+        Some(Command::Dev(args)) => serve::serve(&args, serve::Mode::Dev),
+        Some(Command::Serve(args)) => serve::serve(&args, serve::Mode::Serve),
+        Some(Command::CheckConfig(args)) => commands::check_config::run(&args),
+        Some(Command::Config(args)) => commands::config::run(&args, out),
+        Some(Command::Token(args)) => commands::token::run(&args),
+        Some(Command::Verify(args)) => commands::verify::run(&args),
+        Some(Command::Completions(args)) => commands::completions::run(&args),
+        Some(Command::Demo(args)) => wait_for(demo::run(&args, &client)),
+        Some(Command::DemoAgent(args)) => wait_for(demo::agent(&args, &client)),
+        Some(Command::Board(args)) => calling(&client, commands::board::run(args, &client, out)),
+        Some(Command::Blueprint(args)) => calling(&client, commands::blueprint::run(args, &client)),
+        Some(Command::Export(name)) => calling(&client, commands::board::run(BoardCommand::Export(name), &client, out)),
+        Some(Command::Get(args)) => on_board(&client, async |board| commands::get::run(&args, board, out).await),
+        Some(Command::Put(args)) => on_board(&client, async |board| commands::write::put(args, board, out).await),
+        Some(Command::Patch(args)) => on_board(&client, async |board| commands::write::patch(args, board, out).await),
+        Some(Command::Move(args)) => on_board(&client, async |board| commands::write::shift(args, board, out).await),
+        Some(Command::Delete(args)) => on_board(&client, async |board| commands::write::delete(args, board, out).await),
+        Some(Command::List(args)) => on_board(&client, async |board| commands::list::run(&args, board, out).await),
+        Some(Command::Watch(args)) => on_board(&client, async |board| commands::watch::run(&args, board, out).await),
+        Some(Command::History(args)) => {
+            on_board(&client, async |board| commands::history::run(&args, board, out).await)
+        }
+        Some(Command::Note(args)) => on_board(&client, async |board| commands::note::run(args, board, out).await),
+        Some(Command::Lease(args)) => on_board(&client, async |board| commands::lease::run(args, board, out).await),
+        Some(Command::Claim(args)) => on_board(&client, async |board| commands::lease::claim(args, board, out).await),
+    }
+}
+
+/// A command on the board that the client options name.
+fn on_board(client: &ClientArgs, command: impl AsyncFnOnce(&Board) -> Outcome) -> Outcome {
+    calling(client, async { command(&caller::board(client)?).await })
+}
+
+/// A command that calls a server; its failure says which one, and as whom.
+fn calling(client: &ClientArgs, command: impl Future<Output = Outcome>) -> Outcome {
+    wait_for(command).map_err(|failure| failure.asked_by(client))
+}
+
+fn wait_for(command: impl Future<Output = Outcome>) -> Outcome {
+    // Client commands wait for the network and little else.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let outcome = runtime.block_on(command);
+    runtime.shutdown_background();
+    outcome
+>>>>>>> main
 }

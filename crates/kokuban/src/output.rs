@@ -97,7 +97,7 @@ fn compact<T: Serialize>(thing: &T) -> io::Result<String> {
 }
 
 /// A table as text.
-fn rows<const N: usize>(columns: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+pub(crate) fn rows<const N: usize>(columns: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     // In less room, or where nobody knows how much there is, broken lines read worse than long ones.

@@ -1,7 +1,7 @@
 //! Documents: links that lead somewhere, tables that are up to date, records in their form, a Dockerfile fit to run.
 //!
 //! Invariant: no file of the repository names a machine or a folder of whoever wrote it.
-//! Not known here: whether what the documents say is true; `tests/it/readme.rs` executes them.
+//! Not known here: whether what the documents say is true; `tests/it/documents.rs` executes them.
 
 use super::Finding;
 use super::sources::Tree;

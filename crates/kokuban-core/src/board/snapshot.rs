@@ -22,6 +22,8 @@ pub struct Snapshot {
     pub revision: Revision,
     pub time: BoardTime,
     pub floor: Version,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub restored: Version,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub life: Option<StoredLife>,
     pub entries: Vec<(EntryId, Arc<Entry>)>,
@@ -44,6 +46,11 @@ pub struct StoredLife {
     pub created: Stamp,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(version: &Version) -> bool {
+    *version == Version::ZERO
+}
+
 impl Payloads for Snapshot {
     fn payloads<'a>(&'a self, visit: &mut dyn FnMut(&'a Payload)) {
         self.entries.payloads(visit);
@@ -62,6 +69,7 @@ impl Snapshot {
             revision: board.revision,
             time: board.time,
             floor: board.floor,
+            restored: board.restored,
             life: board.life.as_ref().map(|life| StoredLife {
                 epoch: life.epoch,
                 blueprint: Arc::clone(&life.blueprint),
@@ -89,6 +97,7 @@ impl From<Snapshot> for Board {
             revision: snapshot.revision,
             time: snapshot.time,
             floor: snapshot.floor,
+            restored: snapshot.restored,
             life: snapshot.life.map(|life| Life {
                 epoch: life.epoch,
                 blueprint: life.blueprint,

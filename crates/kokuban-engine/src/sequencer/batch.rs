@@ -263,6 +263,7 @@ impl Decider<'_> {
             request_id: request.map_or(SmolStr::new_static("kokuban"), |request| request.request_id.clone()),
             trace_id: request.and_then(|request| request.trace_id.clone()),
             repeat: request.and_then(repeat_of),
+            base: self.sequencer.handle.shared.journal.caps().base,
             fresh_epoch: request.filter(|request| may_create(request)).map_or(Epoch(0), |_| fresh_epoch()),
             create_with: request.and_then(|request| request.create_with.clone()),
         }

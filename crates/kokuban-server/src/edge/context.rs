@@ -14,6 +14,8 @@ use kokuban_api::headers::TraceParent;
 use kokuban_core::ids::AgentName;
 use uuid::Uuid;
 
+use crate::settings::Settings;
+
 /// A UUID of version 7.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestId(Uuid);
@@ -113,6 +115,8 @@ pub struct RequestContext {
     pub id: RequestId,
     pub trace: Option<TraceParent>,
     pub began: Instant,
+    /// By which the request is judged from its head to its answer.
+    pub settings: Arc<Settings>,
     pub(super) method: Method,
     place: Place,
     route: OnceLock<MatchedPath>,
@@ -120,8 +124,15 @@ pub struct RequestContext {
 }
 
 impl RequestContext {
-    pub(super) fn new(id: RequestId, method: Method, trace: Option<TraceParent>, place: Place) -> Self {
-        Self { id, trace, began: Instant::now(), method, place, route: OnceLock::new(), agent: OnceLock::new() }
+    pub(super) fn new(
+        id: RequestId,
+        method: Method,
+        trace: Option<TraceParent>,
+        place: Place,
+        settings: Arc<Settings>,
+    ) -> Self {
+        let (route, agent) = (OnceLock::new(), OnceLock::new());
+        Self { id, trace, began: Instant::now(), settings, method, place, route, agent }
     }
 
     /// The request only waits from now on (long poll, stream), and no longer counts as being worked on.
@@ -165,7 +176,9 @@ mod tests {
     #[test]
     fn a_request_that_waits_gives_up_its_place_once() {
         let in_flight = Arc::new(InFlight::default());
-        let context = RequestContext::new(RequestIds::new().next(), Method::GET, None, in_flight.enter());
+        let settings = Arc::new(Settings::of(crate::config::Config::default()).unwrap());
+        let id = RequestIds::new().next();
+        let context = RequestContext::new(id, Method::GET, None, in_flight.enter(), settings);
         assert_eq!(in_flight.count(), 1);
         context.waits();
         context.waits();

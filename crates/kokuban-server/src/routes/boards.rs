@@ -28,6 +28,7 @@ use crate::edge::BodyNeed;
 use crate::error::{ApiError, ApiResult};
 use crate::pages;
 use crate::reply::Reply;
+use crate::settings::Settings;
 
 /// Above this the prompt-visible state is called large.
 const STATE_BYTES_LARGE: u64 = 32 * 1_024;
@@ -53,7 +54,7 @@ async fn create(mut call: Call) -> ApiResult<Response> {
     let repeat = call.repeat(Some(&body))?;
     let body = CreateBoard::read(body).map_err(Problem::from)?;
     call.reach(&name)?;
-    let blueprint = resolve(&call.app, body.blueprint)?;
+    let blueprint = resolve(&call.context.settings, body.blueprint)?;
     let command = Command::CreateBoard(command::CreateBoard {
         blueprint,
         title: body.title.map(SmolStr::from),
@@ -104,10 +105,10 @@ async fn past_of(handle: &BoardHandle, position: Option<Position>) -> Option<Boa
     handle.at(position?.revision).await.ok()
 }
 
-fn resolve(app: &AppState, blueprint: BlueprintRef) -> ApiResult<Arc<Blueprint>> {
+fn resolve(settings: &Settings, blueprint: BlueprintRef) -> ApiResult<Arc<Blueprint>> {
     match blueprint {
-        BlueprintRef::Name(name) => app.blueprints.get(&name).cloned().ok_or_else(|| {
-            let known = app.blueprints.keys().map(ToString::to_string);
+        BlueprintRef::Name(name) => settings.blueprints.get(&name).cloned().ok_or_else(|| {
+            let known = settings.blueprints.keys().map(ToString::to_string);
             let detail = format!("this server has no blueprint `{name}`");
             problem_of(ErrorItem::at(ErrorCode::InvalidValue, "/blueprint", detail).with_allowed(known))
         }),

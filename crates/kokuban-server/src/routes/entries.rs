@@ -277,10 +277,13 @@ async fn wait(
     }
     let _place = call.wait_in_line()?;
     let until = Instant::now() + Duration::from_millis(ms);
-    let found = tokio::select! {
-        found = handle.wait_until(until, arrived) => found,
-        () = call.app.shutdown.stopping() => handle.published(),
+    let found = async {
+        tokio::select! {
+            found = handle.wait_until(until, arrived) => found,
+            () = call.app.shutdown.stopping() => handle.published(),
+        }
     };
+    let found = call.while_let_in(handle.name(), found).await?;
     if found.board.exists() { Ok(found) } else { Err(board_not_found(handle.name())) }
 }
 

@@ -27,10 +27,11 @@ use kokuban_core::record;
 use kokuban_core::reply;
 use kokuban_core::verify::{After, CommitLine, End, EndLine, FORMAT, Header};
 use kokuban_engine::{BoardHandle, Published};
-use kokuban_journal::{Journal, ReadLimit, Record};
+use kokuban_journal::{ReadLimit, Record};
 use serde_json::value::RawValue;
 
 use crate::app::AppState;
+use crate::auth::{Caller, Standing};
 use crate::call::{Call, board_not_found};
 use crate::error::ApiResult;
 use crate::reply::Reply;
@@ -53,7 +54,7 @@ async fn export(call: Call) -> ApiResult<Response> {
     response.headers_mut().insert(CONTENT_TYPE, JSON_LINES);
     if call.method != Method::HEAD {
         call.context.waits();
-        let export = Export::new(Arc::clone(call.app.engine.journal()), handle, &published, position, call.actor());
+        let export = Export::new(&call, handle, &published, position);
         *response.body_mut() = export.into_body();
     }
     Ok(response)
@@ -61,7 +62,8 @@ async fn export(call: Call) -> ApiResult<Response> {
 
 /// An export under way.
 struct Export {
-    journal: Arc<dyn Journal>,
+    app: AppState,
+    caller: Caller,
     handle: Arc<BoardHandle>,
     actor: Actor,
     position: Position,
@@ -82,16 +84,11 @@ enum Phase {
 }
 
 impl Export {
-    fn new(
-        journal: Arc<dyn Journal>,
-        handle: Arc<BoardHandle>,
-        published: &Published,
-        position: Position,
-        actor: Actor,
-    ) -> Self {
+    fn new(call: &Call, handle: Arc<BoardHandle>, published: &Published, position: Position) -> Self {
         Self {
-            journal,
-            actor,
+            app: call.app.clone(),
+            caller: call.caller.clone(),
+            actor: call.actor(),
             position,
             chain: published.chain,
             entries: published.board.n_entries() as u64,
@@ -143,7 +140,12 @@ impl Export {
     }
 
     async fn page(&mut self) -> io::Result<Bytes> {
-        let read = self.journal.read(self.handle.name().clone(), self.at, PAGE).await;
+        let settings = self.app.settings.now();
+        if settings.authenticator.standing(&self.caller, self.handle.name()) != Standing::AsItWas {
+            return Err(io::Error::other("the credential of the caller ended or changed"));
+        }
+        let journal = self.app.engine.journal();
+        let read = journal.read(self.handle.name().clone(), self.at, PAGE).await;
         let records = read.map_err(|error| io::Error::other(error.to_string()))?;
         let mut lines = Vec::new();
         for stored in &records {

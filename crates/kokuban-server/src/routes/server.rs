@@ -32,7 +32,7 @@ pub(crate) fn router() -> Router<AppState> {
 
 async fn info(call: Call) -> ApiResult<Response> {
     let query = PlainQuery::read(call.query())?;
-    let config = &call.app.config;
+    let config = call.config();
     let links = [
         ("docs", "/docs"),
         ("openapi", "/openapi.json"),
@@ -66,6 +66,7 @@ fn bounds(config: &config::Config) -> BTreeMap<String, u64> {
         ("connections_max", n(edge.connections_max)),
         ("requests_in_flight_max", n(edge.requests_in_flight_max)),
         ("streams_per_caller_max", n(edge.streams_per_caller_max)),
+        ("requests_per_s_per_caller_max", edge.requests_per_s_per_caller_max.into()),
         ("boards_max", n(edge.boards_max)),
         ("mailbox_commands_max", n(edge.mailbox_commands_max)),
         ("list_limit_max", *limits::LIST_LIMIT.end()),
@@ -113,8 +114,8 @@ async fn live() -> Response {
 async fn ready(State(app): State<AppState>) -> ApiResult<Response> {
     let health = app.engine.journal().health();
     let refuse = |detail: &str| Err(ApiError::from(Problem::new(ErrorCode::Unavailable, detail)));
-    if app.shutdown.is_stopping() {
-        return refuse("the server is stopping");
+    if app.shutdown.is_leaving() {
+        return refuse("the server is about to stop");
     }
     if !health.writable {
         return refuse("the storage takes no writes; reads go on");

@@ -25,7 +25,6 @@ use super::scope::Scope;
 use super::snapshot::Snapshot;
 use super::start::Start;
 use super::window::Window;
-use crate::shutdown::Shutdown;
 
 /// Longest silence of a stream.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -36,7 +35,6 @@ const TOLD_REVISIONS_MAX: u64 = 1_000;
 pub(super) const FRAME_BYTES: usize = 16 * 1_024;
 
 /// All that a stream needs.
-#[derive(Debug)]
 pub(crate) struct Setup {
     pub(crate) handle: Arc<BoardHandle>,
     /// What the start was judged on.
@@ -46,9 +44,12 @@ pub(crate) struct Setup {
     /// Whether a reset begins with a snapshot.
     pub(crate) snapshot: bool,
     pub(crate) coalesce: Option<Duration>,
-    pub(crate) shutdown: Shutdown,
+    /// Resolves when the stream has to end, whatever happens on the board.
+    pub(crate) ends: Ends,
     pub(crate) place: Place,
 }
+
+pub(crate) type Ends = Pin<Box<dyn Future<Output = ByeReason> + Send>>;
 
 /// See the module.
 pub(crate) struct Feed {
@@ -63,7 +64,7 @@ pub(crate) struct Feed {
     last_block: Instant,
     /// Fires no later than a heartbeat is due; set anew only when it fires, not with every block.
     heartbeat: Pin<Box<Sleep>>,
-    stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
+    ends: Ends,
     _place: Place,
 }
 
@@ -77,7 +78,7 @@ enum Phase {
 impl Feed {
     /// `None` if the board has been deleted.
     pub(crate) fn new(setup: Setup) -> Option<Self> {
-        let Setup { handle, published, scope, start, snapshot, coalesce, shutdown, place } = setup;
+        let Setup { handle, published, scope, start, snapshot, coalesce, ends, place } = setup;
         let rules = Arc::clone(&published.board.life()?.blueprint);
         let last_block = Instant::now();
         Some(Self {
@@ -90,7 +91,7 @@ impl Feed {
             told: start.after,
             last_block,
             heartbeat: Box::pin(tokio::time::sleep_until(last_block + HEARTBEAT)),
-            stopping: Box::pin(async move { shutdown.stopping().await }),
+            ends,
             _place: place,
         })
     }
@@ -161,8 +162,8 @@ impl Feed {
         if before.is_some_and(|before| self.scope.loses_or_gains(&before, &rules)) {
             return Some(self.end(ByeReason::Rights));
         }
-        if futures::FutureExt::now_or_never(&mut self.stopping).is_some() {
-            return Some(self.end(ByeReason::Shutdown));
+        if let Some(reason) = futures::FutureExt::now_or_never(&mut self.ends) {
+            return Some(self.end(reason));
         }
         let now = self.reader.handle().now();
         if let Some(bytes) = snapshot.next(&self.scope, &rules, now) {
@@ -259,7 +260,7 @@ impl Feed {
 
     async fn wait(&mut self, frame: &mut Frame) {
         let closes = self.window.as_ref().map(|(_, closes)| *closes);
-        let Self { reader, heartbeat, stopping, .. } = self;
+        let Self { reader, heartbeat, ends, .. } = self;
         let window_ends = async {
             match closes {
                 Some(closes) => tokio::time::sleep_until(closes).await,
@@ -268,9 +269,13 @@ impl Feed {
         };
         tokio::select! {
             biased;
-            () = stopping => {
-                self.close_window(frame);
-                frame.push(self.end(ByeReason::Shutdown));
+            reason = ends => {
+                // Who may not read any more is not sent what was gathered for him.
+                match reason {
+                    ByeReason::Shutdown => self.close_window(frame),
+                    _ => self.window = None,
+                }
+                frame.push(self.end(reason));
             }
             arrived = reader.wait() => {
                 if let Err(gap) = arrived {

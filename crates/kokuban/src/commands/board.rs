@@ -1,12 +1,11 @@
-//! `kokuban board create | show | list | delete`.
+//! `kokuban board create | show | export | list | delete`.
 
 use std::collections::BTreeMap;
 
 use kokuban_api::bodies::{BlueprintRef, CreateBoard};
-use kokuban_core::blueprint::Blueprint;
 use kokuban_core::ids::BlueprintName;
 
-use super::value::{self, Kind};
+use super::{blueprint, export};
 use crate::args::{BoardCommand, ClientArgs};
 use crate::caller;
 use crate::failure::{Failure, Outcome};
@@ -23,19 +22,20 @@ pub(crate) async fn run(command: BoardCommand, client: &ClientArgs, out: Output)
                 [board.board.to_string(), board.blueprint.to_string(), board.position.to_string()]
             })?)
         }
-        BoardCommand::Create { blueprint, title } => {
+        BoardCommand::Create { name, blueprint, title } => {
             let body = CreateBoard {
                 blueprint: blueprint_of(&blueprint)?,
                 title,
                 labels: BTreeMap::new(),
                 inputs: BTreeMap::new(),
             };
-            let created = caller::board(client)?.create(&body).await?;
+            let created = caller::board_named(client, &name)?.create(&body).await?;
             Ok(out.one(&created, pretty)?)
         }
-        BoardCommand::Show => Ok(out.one(&caller::board(client)?.summary().await?, pretty)?),
-        BoardCommand::Delete => {
-            let board = caller::board(client)?;
+        BoardCommand::Show(name) => Ok(out.one(&caller::board_named(client, &name)?.summary().await?, pretty)?),
+        BoardCommand::Export(name) => export::run(&caller::board_named(client, &name)?).await,
+        BoardCommand::Delete(name) => {
+            let board = caller::board_named(client, &name)?;
             board.delete_board().await?;
             Ok(print(&format!("deleted {}", board.name()))?)
         }
@@ -47,15 +47,7 @@ fn blueprint_of(text: &str) -> Result<BlueprintRef, Failure> {
     let Some(path) = text.strip_prefix('@') else {
         return BlueprintName::new(text).map(BlueprintRef::Name).map_err(|e| Failure::usage(e.to_string()));
     };
-    if path.to_ascii_lowercase().ends_with(".json") {
-        return value::read(text, Kind::Json).map(BlueprintRef::Inline);
-    }
-    let file = std::fs::read_to_string(path).map_err(|e| Failure::usage(format!("{path}: {e}")))?;
-    let blueprint = Blueprint::from_toml(&file).map_err(|flaws| {
-        let lines: Vec<_> = flaws.iter().map(|flaw| format!("{path}: {flaw}")).collect();
-        Failure::usage(lines.join("\n"))
-    })?;
-    Ok(BlueprintRef::Inline(blueprint.to_value()))
+    Ok(BlueprintRef::Inline(blueprint::of_file(path)?.to_value()))
 }
 
 /// Indented JSON, made safe line by line.

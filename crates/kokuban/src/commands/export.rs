@@ -1,4 +1,4 @@
-//! `kokuban export`: a board as JSON lines on standard output.
+//! `kokuban board export`: a board as JSON lines on standard output.
 
 use std::io::Write;
 

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use kokuban_client::{Board, Get};
-use kokuban_core::ids::{Revision, Status, Version};
+use kokuban_core::ids::{Revision, Version};
 
 use super::show;
 use crate::args::{Form, GetArgs};
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::{Output, print};
 
 pub(crate) async fn run(args: &GetArgs, board: &Board, out: Output) -> Outcome {
-    let entry = board.get_with(&args.entry, &query(args)?).await?;
+    let entry = board.get_with(&args.entry, &query(args)).await?;
     if !args.value {
         return Ok(out.one(&entry, show::entry)?);
     }
@@ -23,7 +23,7 @@ pub(crate) async fn run(args: &GetArgs, board: &Board, out: Output) -> Outcome {
     }
 }
 
-fn query(args: &GetArgs) -> Result<Get, Failure> {
+fn query(args: &GetArgs) -> Get {
     let wait = Duration::from_millis(args.wait_ms);
     let mut get = Get::new();
     if args.full {
@@ -39,7 +39,7 @@ fn query(args: &GetArgs) -> Result<Get, Failure> {
         get = get.after_version(Version(version), wait);
     }
     if let Some(status) = &args.until_status {
-        get = get.until_status(Status::new(status).map_err(|e| Failure::usage(e.to_string()))?, wait);
+        get = get.until_status(status.clone(), wait);
     }
-    Ok(get)
+    get
 }

@@ -2,20 +2,17 @@
 
 use kokuban_api::answers::HistoryCommit;
 use kokuban_client::{Board, HistoryFilter};
-use kokuban_core::ids::AgentName;
 
 use super::show;
 use crate::args::HistoryArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::Output;
 
 pub(crate) async fn run(args: &HistoryArgs, board: &Board, out: Output) -> Outcome {
-    let by = args.by.as_deref().map(AgentName::new).transpose().map_err(|e| Failure::usage(e.to_string()))?;
-    let kind = args.kind.as_deref().map(super::watch::kind).transpose()?;
     let filter = HistoryFilter {
         entry: args.entry.clone(),
-        by,
-        kind,
+        by: args.by.clone(),
+        kind: args.kind,
         values: args.values,
         page_items: Some(args.limit.clamp(1, 1_000)),
     };

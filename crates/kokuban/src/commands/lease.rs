@@ -2,11 +2,11 @@
 
 use kokuban_api::bodies::{Claim, LeaseRenewal, LeaseRequest};
 use kokuban_client::Board;
-use kokuban_core::ids::{LeaseToken, Status, ZoneName};
+use kokuban_core::ids::LeaseToken;
 
 use super::show;
 use crate::args::{ClaimArgs, LeaseCommand};
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::{Output, complain, print};
 
 pub(crate) async fn run(command: LeaseCommand, board: &Board, out: Output) -> Outcome {
@@ -33,13 +33,12 @@ pub(crate) async fn run(command: LeaseCommand, board: &Board, out: Output) -> Ou
 
 /// Nothing to claim is success without output.
 pub(crate) async fn claim(args: ClaimArgs, board: &Board, out: Output) -> Outcome {
-    let usage = |e: kokuban_core::ids::InvalidName| Failure::usage(e.to_string());
     let claim = Claim {
-        zone: ZoneName::new(&args.zone).map_err(usage)?,
-        status: args.status.as_deref().map(Status::new).transpose().map_err(usage)?,
+        zone: args.zone,
+        status: args.status,
         prefix: args.prefix,
         ttl_ms: args.ttl_ms,
-        to_status: args.to_status.as_deref().map(Status::new).transpose().map_err(usage)?,
+        to_status: args.to_status,
         wait_ms: args.wait_ms.unwrap_or(0),
     };
     match board.claim(&claim).await? {

@@ -2,22 +2,21 @@
 
 use kokuban_api::answers::Entry;
 use kokuban_client::{Board, ListFilter};
-use kokuban_core::ids::{AgentName, Revision, Status, ZoneName};
+use kokuban_core::ids::Revision;
 
 use super::show;
 use crate::args::ListArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::{Output, clip, safe};
 
 const SHOWN_VALUE_CHARS: usize = 60;
 
 pub(crate) async fn run(args: &ListArgs, board: &Board, out: Output) -> Outcome {
-    let usage = |e: kokuban_core::ids::InvalidName| Failure::usage(e.to_string());
     let filter = ListFilter {
-        zone: args.zone.as_deref().map(ZoneName::new).transpose().map_err(usage)?,
+        zone: args.zone.clone(),
         prefix: args.prefix.clone(),
-        status: args.status.as_deref().map(Status::new).transpose().map_err(usage)?,
-        owner: args.owner.as_deref().map(AgentName::new).transpose().map_err(usage)?,
+        status: args.status.clone(),
+        owner: args.owner.clone(),
         values: args.values,
         at: args.at.map(Revision),
         min_position: None,

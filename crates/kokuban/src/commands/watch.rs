@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use futures::StreamExt;
-use kokuban_api::ChangeKind;
 use kokuban_api::stream::Message;
 use kokuban_client::{Board, Commit, Event, EventFilter, Start};
 use kokuban_core::ids::Position;
@@ -14,11 +13,11 @@ use serde_json::{Value, json};
 
 use super::show;
 use crate::args::{WatchArgs, WatchStart};
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::{Output, safe};
 
 pub(crate) async fn run(args: &WatchArgs, board: &Board, out: Output) -> Outcome {
-    let mut events = board.events(&filter(args)?);
+    let mut events = board.events(&filter(args));
     let mut commits = 0;
     while let Some(event) = events.next().await {
         let event = event?;
@@ -33,27 +32,18 @@ pub(crate) async fn run(args: &WatchArgs, board: &Board, out: Output) -> Outcome
     Ok(())
 }
 
-/// The kind of this name.
-pub(crate) fn kind(text: &str) -> Result<ChangeKind, Failure> {
-    let known = ChangeKind::ALL.iter().copied().find(|kind| kind.as_str() == text);
-    known.ok_or_else(|| {
-        let names: Vec<_> = ChangeKind::ALL.iter().map(|kind| kind.as_str()).collect();
-        Failure::usage(format!("`{text}` is no kind of change; there are {}", names.join(", ")))
-    })
-}
-
-fn filter(args: &WatchArgs) -> Result<EventFilter, Failure> {
+fn filter(args: &WatchArgs) -> EventFilter {
     let mut filter = EventFilter::new().start(match args.after {
         WatchStart::Head => Start::Head,
         WatchStart::Oldest => Start::Oldest,
         WatchStart::After(position) => Start::After(position),
     });
-    filter = args.zone.iter().fold(filter, EventFilter::zone);
+    filter = args.zone.iter().fold(filter, |filter, zone| filter.zone(zone.as_str()));
     filter = args.key.iter().fold(filter, EventFilter::key);
     filter = args.prefix.iter().fold(filter, EventFilter::prefix);
-    filter = args.status.iter().fold(filter, EventFilter::status);
-    for name in &args.kind {
-        filter = filter.kind(kind(name)?);
+    filter = args.status.iter().fold(filter, |filter, status| filter.status(status.as_str()));
+    for kind in &args.kind {
+        filter = filter.kind(*kind);
     }
     if args.snapshot {
         filter = filter.snapshot();
@@ -64,7 +54,7 @@ fn filter(args: &WatchArgs) -> Result<EventFilter, Failure> {
     if let Some(ms) = args.coalesce_ms {
         filter = filter.coalesce(Duration::from_millis(ms));
     }
-    Ok(filter)
+    filter
 }
 
 /// The line for programs and the one for people; a greeting is for nobody.

@@ -19,19 +19,19 @@ use crate::output::Output;
 pub(crate) async fn put(args: PutArgs, board: &Board, out: Output) -> Outcome {
     let kind = if args.string { Kind::Text } else { Kind::Json };
     let mut put = Put::new(value::read(&args.value, kind)?);
-    put.terms = terms(&args.write, args.status.as_deref())?;
+    put.terms = terms(&args.write, args.status.as_ref());
     if args.if_absent {
         put.terms.version = Some(Version::ZERO);
     }
     let text = if args.string { " --string" } else { "" };
-    let status = args.status.as_deref().map_or_else(String::new, |status| format!(" --status {status}"));
+    let status = args.status.as_ref().map_or_else(String::new, |status| format!(" --status {status}"));
     let redo = Some(redo("put", &args.entry, &format!(" {}{text}{status}", quoted(&args.value)), &args.write));
     // Who wants to create it does not want to replace what is there.
     finish(board.put(&args.entry, &put).await, redo.filter(|_| !args.if_absent), out)
 }
 
 pub(crate) async fn patch(args: PatchArgs, board: &Board, out: Output) -> Outcome {
-    let mut patch = Patch { terms: terms(&args.write, args.status.as_deref())?, ..Patch::default() };
+    let mut patch = Patch { terms: terms(&args.write, args.status.as_ref()), ..Patch::default() };
     for path in &args.unset {
         patch.operations.push(Operation::new(Op::Unset, path_of(path)?, Operand::Nothing));
     }
@@ -52,7 +52,7 @@ pub(crate) async fn patch(args: PatchArgs, board: &Board, out: Output) -> Outcom
 }
 
 pub(crate) async fn shift(args: MoveArgs, board: &Board, out: Output) -> Outcome {
-    let patch = Patch { terms: terms(&args.write, Some(&args.status))?, ..Patch::default() };
+    let patch = Patch { terms: terms(&args.write, Some(&args.status)), ..Patch::default() };
     match board.patch(&args.entry, &patch).await {
         Err(error) if error.code() == Some(ErrorCode::IllegalTransition) => {
             let allowed = error.problem().and_then(|problem| problem.allowed.as_ref()?.first().cloned());
@@ -60,7 +60,7 @@ pub(crate) async fn shift(args: MoveArgs, board: &Board, out: Output) -> Outcome
             Err(Failure::Call { error, redo })
         }
         moved => {
-            let redo = redo("move", &args.entry, &format!(" {}", quoted(&args.status)), &args.write);
+            let redo = redo("move", &args.entry, &format!(" {}", quoted(args.status.as_str())), &args.write);
             finish(moved, Some(redo), out)
         }
     }
@@ -92,15 +92,14 @@ fn fails_by_version_alone(problem: &Problem) -> bool {
     by_version(&problem.code) && problem.errors.iter().all(|item| by_version(&item.code))
 }
 
-fn terms(write: &WriteArgs, status: Option<&str>) -> Result<Terms, Failure> {
-    let status = status.map(Status::new).transpose().map_err(|e| Failure::usage(e.to_string()))?;
-    Ok(Terms {
+fn terms(write: &WriteArgs, status: Option<&Status>) -> Terms {
+    Terms {
         version: write.version.map(Version),
-        status,
+        status: status.cloned(),
         lease_token: write.lease_token.map(LeaseToken),
         reason: write.reason.clone(),
         ..Terms::default()
-    })
+    }
 }
 
 fn path_of(text: &str) -> Result<Path, Failure> {

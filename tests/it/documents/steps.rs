@@ -1,7 +1,7 @@
 //! What a document asks a reader to do: commands in blocks of `console`, files in blocks whose info string names one.
 //!
-//! **Invariant**: a block of `console` begins with a command; a line of it that begins with `$ ` is one, what follows
-//! is its answer. A last line `^C` means that the reader interrupts it then.
+//! **Invariant**: a block of `console` begins with a command; a line of it that begins with `$ ` is one, with the lines
+//! after each `\` at an end, what follows is its answer. A last line `^C` means that the reader interrupts it then.
 //! Not known here: how commands are run.
 
 pub(super) const DEMO: &str = "cargo run --release -- demo";
@@ -59,10 +59,15 @@ pub(super) fn steps(document: &str) -> Vec<Step> {
 
 fn commands(block: &[(&str, usize)], steps: &mut Vec<Step>) {
     let began = steps.len();
-    for (text, line) in block {
-        if let Some(command) = text.strip_prefix("$ ") {
-            let (command, answer) = (command.to_owned(), Vec::new());
-            steps.push(Step::Run { line: *line, command, answer, interrupted: false });
+    let mut lines = block.iter();
+    while let Some((text, line)) = lines.next() {
+        if let Some(first) = text.strip_prefix("$ ") {
+            let mut command = first.to_owned();
+            while command.ends_with('\\') {
+                let (next, _) = lines.next().unwrap_or_else(|| panic!("line {line}: the command does not end"));
+                command = format!("{command}\n{next}");
+            }
+            steps.push(Step::Run { line: *line, command, answer: Vec::new(), interrupted: false });
             continue;
         }
         let of_this_block = steps.get_mut(began..).and_then(<[Step]>::last_mut);
@@ -78,8 +83,7 @@ fn commands(block: &[(&str, usize)], steps: &mut Vec<Step>) {
 
 #[test]
 fn commands_have_their_answers_and_files_their_names() {
-    let document =
-        "# a\n```console\n$ one\n1\n\n$ two\n$ three\n…\n^C\n```\n```toml x.toml\na = 1\n```\n```rust\nno\n```\n";
+    let document = "# a\n```console\n$ one\n1\n\n$ two\n$ three \\\n    more\n…\n^C\n```\n```toml x.toml\na = 1\n```\n```rust\nno\n```\n";
     let run = |line, command: &str, answer: &[&str], interrupted| Step::Run {
         line,
         command: command.to_owned(),
@@ -89,8 +93,8 @@ fn commands_have_their_answers_and_files_their_names() {
     let expected = [
         run(3, "one", &["1", ""], false),
         run(6, "two", &[], false),
-        run(7, "three", &["…"], true),
-        Step::Save { line: 11, name: "x.toml".to_owned(), text: "a = 1\n".to_owned() },
+        run(7, "three \\\n    more", &["…"], true),
+        Step::Save { line: 12, name: "x.toml".to_owned(), text: "a = 1\n".to_owned() },
     ];
     assert_eq!(steps(document), expected);
 }

@@ -1,35 +1,76 @@
-//! Arguments of the commands that need no board: servers, the demonstration, files, credentials.
+//! Arguments of the commands that need no board: servers, the demonstration, files, credentials, completions.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use kokuban_core::ids::AgentName;
+
+use super::help::examples;
 
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ServeArgs {
-    /// Address and port; port 0 takes a free one [default: 127.0.0.1:7411].
-    #[arg(long, value_name = "ADDR")]
-    pub(crate) listen: Option<String>,
-    /// Directory of the data.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data: Option<PathBuf>,
-    /// Configuration file.
-    #[arg(long, env = "KOKUBAN_CONFIG", value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// Whether an answered write survives a crash.
-    #[arg(long, value_name = "KIND")]
-    pub(crate) durability: Option<Durability>,
-    /// Form of the log on standard error.
-    #[arg(long, value_name = "FORM")]
-    pub(crate) log_format: Option<LogFormat>,
-    /// Serve without credentials on an address that others can reach.
-    #[arg(long)]
-    pub(crate) insecure_open: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
     /// After damage to the log: keep a copy, and go on with what stands before the damage.
     #[arg(long)]
     pub(crate) salvage: bool,
     /// Stop when standard input ends: for a parent that may be killed.
     #[arg(long, hide = true)]
     pub(crate) end_with_stdin: bool,
+}
+
+/// Where the settings of a server come from; variables `KOKUBAN_…` set them too.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct SettingArgs {
+    /// Address and port; port 0 takes a free one [default: 127.0.0.1:7411] [env: KOKUBAN_LISTEN].
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+    /// Directory of the data [env: KOKUBAN_DATA].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Configuration file.
+    #[arg(long, env = "KOKUBAN_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Whether an answered write survives a crash [env: KOKUBAN_DURABILITY].
+    #[arg(long, value_name = "KIND")]
+    pub(crate) durability: Option<Durability>,
+    /// Form of the log on standard error [env: KOKUBAN_LOG_FORMAT].
+    #[arg(long, value_name = "FORM")]
+    pub(crate) log_format: Option<LogFormat>,
+    /// Serve without credentials on an address that others can reach.
+    #[arg(long)]
+    pub(crate) insecure_open: bool,
+    /// Any other setting, such as `limits.boards_max=500`; lists are separated by commas. May be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub(crate) set: Vec<(String, String)>,
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, such as limits.boards_max=500")?;
+    Ok((key.trim().to_owned(), value.to_owned()))
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show every setting of a server that would start here and now, and where it comes from; no secret.
+    #[command(after_help = examples![
+        "kokuban config show --config kokuban.toml",
+        "kokuban config show --set limits.boards_max=500 --toml",
+    ])]
+    Show(ConfigShowArgs),
+}
+
+/// Takes the same flags and variables as `serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigShowArgs {
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+    /// What `kokuban dev` would use.
+    #[arg(long)]
+    pub(crate) dev: bool,
+    /// Write a configuration file that says the same.
+    #[arg(long)]
+    pub(crate) toml: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -115,14 +156,20 @@ pub(crate) struct CheckConfigArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
     /// Make a token: the secret for the agent, its hash for the configuration.
+    #[command(after_help = examples![
+        "kokuban token new ra",
+        "kokuban token new ra --boards 'shop-*' >> kokuban.toml   # the secret is shown beside",
+        "kokuban token new root --role admin",
+    ])]
     New {
         /// Agent that will use it.
         #[arg(value_name = "AGENT")]
-        name: String,
-        /// Role of the agent on the whole server. May be repeated.
+        name: AgentName,
+        /// Role on the whole server: an admin may do what is no agent's business, an observer sees every board. May be
+        /// repeated.
         #[arg(long, value_name = "ROLE")]
         role: Vec<ServerRole>,
-        /// Boards it may see, as patterns.
+        /// Boards it may see, `*` standing for any characters. May be repeated.
         #[arg(long, value_name = "PATTERN", default_value = "*")]
         boards: Vec<String>,
     },
@@ -130,8 +177,12 @@ pub(crate) enum TokenCommand {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ServerRole {
-    /// May do everything that is not an agent's business.
     Admin,
-    /// May see every board.
     Observer,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// Shell that will read them.
+    pub(crate) shell: clap_complete::Shell,
 }
