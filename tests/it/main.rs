@@ -16,6 +16,7 @@ mod kills;
 mod names;
 mod races;
 mod ready;
+mod reload;
 mod rights;
 mod secrets;
 mod starts;

@@ -81,15 +81,21 @@ pub(crate) enum Command {
     /// Run a server for development: in memory, boards made by their first write.
     #[command(after_help = examples!["kokuban dev", "kokuban dev --listen 127.0.0.1:0 --data ./board-data"])]
     Dev(ServeArgs),
-    /// Write a first deployment: configuration, tokens, a blueprint and a compose file.
+    /// Write a first deployment: configuration, tokens, a blueprint, a compose file.
+    #[command(after_help = examples![
+        "kokuban init deployment",
+        "kokuban init deployment --agents planner,writer,editor --arbiter editor",
+    ])]
     Init(InitArgs),
-    /// Tell whether the server takes writes: exit code 0 if it does. For health checks.
+    /// Tell whether a server takes writes, by the exit code; for health checks.
+    #[command(after_help = examples!["kokuban ready", "kokuban ready --url http://127.0.0.1:7411"])]
     Ready,
     /// Watch three agents work on one board, with all that can go wrong.
     #[command(after_help = examples![
         "kokuban demo",
         "kokuban demo --kill-server",
         "kokuban demo --url http://127.0.0.1:7411",
+        "kokuban demo --url http://127.0.0.1:7411 --tokens deployment/tokens",
     ])]
     Demo(DemoArgs),
     /// Show an entry.
@@ -169,7 +175,10 @@ pub(crate) enum Command {
     ])]
     Serve(ServeArgs),
     /// Check server configurations and blueprints.
-    #[command(after_help = examples!["kokuban check-config kokuban.toml newsroom.toml"])]
+    #[command(after_help = examples![
+        "kokuban check-config kokuban.toml newsroom.toml",
+        "kokuban check-config --strict newsroom.toml     # in a pipeline",
+    ])]
     CheckConfig(CheckConfigArgs),
     /// What a server is configured to be.
     #[command(subcommand)]
@@ -195,88 +204,4 @@ pub(crate) enum Command {
 }
 
 #[cfg(test)]
-<<<<<<< HEAD
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn client_options_may_stand_before_and_after_the_command() {
-        for line in ["kokuban -b t1 -o json get z/k", "kokuban get z/k -b t1 -o json"] {
-            let cli = Cli::try_parse_from(line.split(' ')).expect(line);
-            assert_eq!((cli.client.board.as_deref(), cli.client.output), (Some("t1"), Some(Form::Json)));
-        }
-    }
-
-    #[test]
-    fn every_command_can_be_given_with_all_client_options() {
-        let options = "--url http://h:1 --token s --agent a --board b --output json";
-        for line in [
-            "serve --listen 127.0.0.1:0 --data d --config f --durability memory --log-format json --insecure-open --salvage",
-            "dev",
-            "init d --agents x,y --arbiter y --keep",
-            "ready",
-            "demo --data d --kill-server",
-            "demo --tokens d",
-            "demo-agent ra",
-            "get z/k --version 1 --full --value",
-            "get z/k --after-version 1 --until-status raw --wait-ms 5",
-            "put z/k -1 --version 1 --status raw --lease-token 4 --reason why",
-            "put z/k text --string --if-absent",
-            "patch z/k --set a=1 --set b=2 --unset c --version 1",
-            "move z/k raw --version 1",
-            "delete z/k --version 1",
-            "list z --prefix p --status s --owner o --values --at 3 --limit 5",
-            "watch --zone z --key k --prefix p --status s --kind created --after start --snapshot --values --count 1",
-            "watch --after 00000000000000ab.3 --coalesce-ms 5",
-            "history z/k --by a --kind created --values --limit 5",
-            "note add z/k text --version 1",
-            "note list z/k",
-            "note close z/k n1",
-            "lease acquire z/k --ttl-ms 5 --wait-ms 5 --takeover",
-            "lease renew z/k 4 --ttl-ms 5",
-            "lease release z/k 4",
-            "lease show z/k",
-            "lease revoke z/k --reason why",
-            "claim z --status raw --prefix p --to-status processing --ttl-ms 5 --wait-ms 5",
-            "board create --blueprint default --title t",
-            "board show",
-            "board list",
-            "board delete",
-            "export",
-            "verify f",
-            "check-config f g --strict",
-            "token new ra --role admin --role observer --boards x --boards y",
-        ] {
-            for whole in [format!("kokuban {line} {options}"), format!("kokuban {options} {line}")] {
-                let cli = Cli::try_parse_from(whole.split(' ')).unwrap_or_else(|refused| panic!("{whole}: {refused}"));
-                let client = (cli.client.token.as_deref(), cli.client.agent.as_deref(), cli.client.board.as_deref());
-                assert_eq!(client, (Some("s"), Some("a"), Some("b")), "{whole}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_contradicts_itself_is_a_usage_error() {
-        for line in [
-            "kokuban put z/k 1 --if-absent --version 3",
-            "kokuban get z/k --version 1 --at 2",
-            "kokuban patch z/k",
-            "kokuban watch --after 12",
-            "kokuban lease renew z/k",
-            "kokuban frobnicate",
-        ] {
-            let refused = Cli::try_parse_from(line.split(' ')).expect_err(line);
-            assert_eq!(refused.exit_code(), 2, "{line}");
-        }
-    }
-}
-=======
 mod tests;
->>>>>>> main

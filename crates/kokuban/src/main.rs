@@ -39,66 +39,6 @@ fn main() -> ExitCode {
     }
 }
 
-<<<<<<< HEAD
-fn run(cli: Cli) -> Outcome {
-    let Some(command) = cli.command else {
-        return Ok(output::print(FIRST_STEPS)?);
-    };
-    match command {
-        Command::Serve(args) => serve::serve(&args, serve::Mode::Serve),
-        Command::Dev(args) => serve::serve(&args, serve::Mode::Dev),
-        Command::Verify(args) => commands::verify::run(&args),
-        Command::CheckConfig(args) => commands::check_config::run(&args),
-        Command::Token(args) => commands::token::run(&args),
-        Command::Init(args) => init::run(&args),
-        other => {
-            // Client commands wait for the network and little else.
-            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-            let outcome = runtime.block_on(client_command(other, &cli.client));
-            runtime.shutdown_background();
-            outcome
-        }
-    }
-}
-
-async fn client_command(command: Command, client: &args::ClientArgs) -> Outcome {
-    let out = Output::new(client.output);
-    match command {
-        Command::Demo(args) => demo::run(&args, client).await,
-        Command::DemoAgent(args) => demo::agent(&args, client).await,
-        Command::Ready => commands::ready::run(client).await.map_err(|f| f.asked_by(client)),
-        Command::Board(args) => commands::board::run(args, client, out).await.map_err(|f| f.asked_by(client)),
-        other => board_command(other, client, out).await.map_err(|f| f.asked_by(client)),
-    }
-}
-
-async fn board_command(command: Command, client: &args::ClientArgs, out: Output) -> Outcome {
-    let board = caller::board(client)?;
-    match command {
-        Command::Get(args) => commands::get::run(&args, &board, out).await,
-        Command::Put(args) => commands::write::put(args, &board, out).await,
-        Command::Patch(args) => commands::write::patch(args, &board, out).await,
-        Command::Move(args) => commands::write::shift(args, &board, out).await,
-        Command::Delete(args) => commands::write::delete(args, &board, out).await,
-        Command::List(args) => commands::list::run(&args, &board, out).await,
-        Command::Watch(args) => commands::watch::run(&args, &board, out).await,
-        Command::History(args) => commands::history::run(&args, &board, out).await,
-        Command::Export => commands::export::run(&board).await,
-        Command::Note(args) => commands::note::run(args, &board, out).await,
-        Command::Lease(args) => commands::lease::run(args, &board, out).await,
-        Command::Claim(args) => commands::lease::claim(args, &board, out).await,
-        Command::Serve(_)
-        | Command::Dev(_)
-        | Command::Demo(_)
-        | Command::DemoAgent(_)
-        | Command::Ready
-        | Command::Init(_)
-        | Command::Board(_)
-        | Command::Verify(_)
-        | Command::CheckConfig(_)
-        | Command::Token(_) => unreachable!("handled above"),
-    }
-=======
 fn run(Cli { client, command }: Cli) -> Outcome {
     let out = Output::new(client.output);
     match command {
@@ -110,6 +50,8 @@ fn run(Cli { client, command }: Cli) -> Outcome {
         Some(Command::Token(args)) => commands::token::run(&args),
         Some(Command::Verify(args)) => commands::verify::run(&args),
         Some(Command::Completions(args)) => commands::completions::run(&args),
+        Some(Command::Init(args)) => init::run(&args),
+        Some(Command::Ready) => calling(&client, commands::ready::run(&client)),
         Some(Command::Demo(args)) => wait_for(demo::run(&args, &client)),
         Some(Command::DemoAgent(args)) => wait_for(demo::agent(&args, &client)),
         Some(Command::Board(args)) => calling(&client, commands::board::run(args, &client, out)),
@@ -147,5 +89,4 @@ fn wait_for(command: impl Future<Output = Outcome>) -> Outcome {
     let outcome = runtime.block_on(command);
     runtime.shutdown_background();
     outcome
->>>>>>> main
 }

@@ -93,10 +93,10 @@ pub(crate) struct InitArgs {
     pub(crate) dir: PathBuf,
     /// Agents that get a token. Those of the demonstration, unless others are named.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "lin,ra,ta,w1,w2,rv")]
-    pub(crate) agents: Vec<String>,
+    pub(crate) agents: Vec<AgentName>,
     /// The agent with the last word on boards of the first blueprint [default: the last of the agents].
     #[arg(long, value_name = "NAME")]
-    pub(crate) arbiter: Option<String>,
+    pub(crate) arbiter: Option<AgentName>,
     /// Where a configuration is already, leave all as it is and succeed: for scripts and containers.
     #[arg(long)]
     pub(crate) keep: bool,

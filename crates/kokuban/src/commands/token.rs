@@ -3,15 +3,10 @@
 //! Invariant: the secret is shown once and stored nowhere; the configuration never holds it.
 
 use clap::ValueEnum;
-use kokuban_core::ids::AgentName;
 
 use crate::args::TokenCommand;
-<<<<<<< HEAD
 use crate::credential::{Secret, table};
-use crate::failure::{Failure, Outcome};
-=======
 use crate::failure::Outcome;
->>>>>>> main
 use crate::output::{complain, print};
 
 pub(crate) fn run(command: &TokenCommand) -> Outcome {
@@ -19,14 +14,9 @@ pub(crate) fn run(command: &TokenCommand) -> Outcome {
     let roles: Vec<_> = role.iter().filter_map(|role| Some(role.to_possible_value()?.get_name().to_owned())).collect();
     let secret = Secret::random()?;
     complain(&format!(
-<<<<<<< HEAD
-        "The secret for `{agent}`, shown this once; give it to the agent as KOKUBAN_TOKEN:\n  {}\n\
+        "The secret for `{name}`, shown this once; give it to the agent as KOKUBAN_TOKEN:\n  {}\n\
          For the configuration of the server:",
         secret.reveal()
-=======
-        "The secret for `{name}`, shown this once; give it to the agent as KOKUBAN_TOKEN:\n  {secret}\n\
-         For the configuration of the server:"
->>>>>>> main
     ));
     Ok(print(&table(name, &secret, &roles, boards))?)
 }

@@ -7,6 +7,7 @@
 mod place;
 mod plan;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::anyhow;
@@ -23,12 +24,12 @@ use crate::output::print;
 const OPERATORS: [(&str, &str); 2] = [("admin", "admin"), ("observer", "observer")];
 
 pub(crate) fn run(args: &InitArgs) -> Outcome {
-    let (agents, arbiter) = agents(args)?;
+    let arbiter = arbiter(args)?;
     let dir = args.dir.as_path();
     if args.keep && dir.join(CONFIG_FILE).is_file() {
         return Ok(print(&format!("{} is there and stays as it is", dir.join(CONFIG_FILE).display()))?);
     }
-    let files = plan::plan(&callers(&agents)?, &arbiter);
+    let files = plan::plan(&callers(&args.agents)?, arbiter);
     let in_the_way = place::in_the_way(dir, &files);
     if !in_the_way.is_empty() {
         let paths: Vec<_> = in_the_way.iter().map(|path| format!("\n  {}", path.display())).collect();
@@ -39,28 +40,23 @@ pub(crate) fn run(args: &InitArgs) -> Outcome {
         )));
     }
     place::place(dir, &files)?;
-    let told = if args.keep { format!("wrote {}", dir.join(CONFIG_FILE).display()) } else { next_steps(dir, &agents) };
+    let told =
+        if args.keep { format!("wrote {}", dir.join(CONFIG_FILE).display()) } else { next_steps(dir, &args.agents) };
     Ok(print(&told)?)
 }
 
-/// The agents, and which of them is the arbiter.
-fn agents(args: &InitArgs) -> Result<(Vec<AgentName>, AgentName), Failure> {
-    let mut agents: Vec<AgentName> = Vec::new();
-    for name in &args.agents {
-        let agent = AgentName::new(name).map_err(|e| Failure::usage(e.to_string()))?;
-        if agents.contains(&agent) || OPERATORS.iter().any(|(operator, _)| *operator == name) {
-            return Err(Failure::usage(format!(
-                "`{agent}` would be two callers; `admin` and `observer` are made anyway"
-            )));
-        }
-        agents.push(agent);
+/// The agent with the last word on the first boards.
+fn arbiter(args: &InitArgs) -> Result<&AgentName, Failure> {
+    let operators = OPERATORS.map(|(name, _)| AgentName::new(name).expect("a plain word"));
+    let mut seen = BTreeSet::from(operators);
+    if let Some(twice) = args.agents.iter().find(|agent| !seen.insert((*agent).clone())) {
+        return Err(Failure::usage(format!("`{twice}` would be two callers; `admin` and `observer` are made anyway")));
     }
     let arbiter = match &args.arbiter {
-        Some(name) => agents.iter().find(|agent| agent.as_str() == name),
-        None => agents.last(),
+        Some(name) => args.agents.iter().find(|agent| *agent == name),
+        None => args.agents.last(),
     };
-    let arbiter = arbiter.ok_or_else(|| Failure::usage("the arbiter must be one of the agents"))?.clone();
-    Ok((agents, arbiter))
+    arbiter.ok_or_else(|| Failure::usage("the arbiter must be one of the agents"))
 }
 
 fn callers(agents: &[AgentName]) -> anyhow::Result<Vec<Caller>> {

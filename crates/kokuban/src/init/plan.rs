@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn the_compose_file_has_nothing_of_a_checkout_and_mounts_the_files_beside_it() {
         let text = compose(COMPOSE);
-        for foreign in ["build", "setup", "context", "checkout", "↓", "↑", "config:"] {
+        for foreign in ["build:", "setup", "context", "condition", "↓", "↑", "config:"] {
             assert!(!text.contains(foreign), "{foreign} is in\n{text}");
         }
         for kept in ["read_only: true", "- data:/data", "- ./kokuban.toml:/etc/kokuban/kokuban.toml:ro", "restart:"] {
