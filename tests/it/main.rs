@@ -14,6 +14,7 @@ mod idle;
 mod init;
 mod kills;
 mod names;
+mod python;
 mod races;
 mod ready;
 mod reload;
