@@ -11,6 +11,7 @@ mod full;
 mod hostile;
 mod idle;
 mod kills;
+mod metrics;
 mod names;
 mod races;
 mod reload;
