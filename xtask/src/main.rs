@@ -1,8 +1,10 @@
 //! `cargo xtask`: the chores of this repository, the same for people and for CI.
 //!
-//! Invariant: a chore reads and writes files of this checkout only; it needs no network.
-//! Not known here: how Kokuban works, beyond the closed list of problem codes that its documentation shows.
+//! Invariant: a chore reads and writes files of this checkout only; it needs no network. This program stays small, since
+//! CI builds it first: what needs more is a crate of its own.
+//! Not known here: how Kokuban works, beyond what its documentation shows of itself: problem codes and blueprints.
 
+mod bench;
 mod docs;
 mod tidy;
 
@@ -12,7 +14,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 cargo xtask tidy    check what the compiler does not: layers, purity of the core, file headers and lengths, documents
-cargo xtask docs    write the generated parts of docs/ anew";
+cargo xtask docs    write the generated parts of docs/ anew
+cargo xtask bench   measure speed and memory beside yardsticks of the same run (--help for more)";
 
 fn main() -> anyhow::Result<ExitCode> {
     let chore = std::env::args().nth(1);
@@ -21,9 +24,11 @@ fn main() -> anyhow::Result<ExitCode> {
         Some("tidy") => tidy::run(&root(), &mut out),
         Some("docs") => {
             let changed = docs::write(&root())?;
-            writeln!(out, "{}", if changed { "docs/http.md written anew" } else { "docs/http.md is up to date" })?;
+            changed.iter().try_for_each(|file| writeln!(out, "{file}: written anew"))?;
+            writeln!(out, "docs: {} files were not up to date", changed.len())?;
             Ok(ExitCode::SUCCESS)
         }
+        Some("bench") => bench::run(&root(), std::env::args_os().skip(2)),
         _ => {
             writeln!(out, "{USAGE}")?;
             Ok(ExitCode::from(2))

@@ -40,8 +40,10 @@ pub struct Board {
     time: BoardTime,
     /// `None` before the first creation and after a deletion.
     life: Option<Life>,
-    /// Every version given from now on is above this.
+    /// Every version given from now on to a key of which nothing is known is above this.
     floor: Version,
+    /// Every version given from now on to any key is above this: the floor of the last restore.
+    restored: Version,
     entries: OrdMap<EntryId, Arc<Entry>>,
     tombstones: OrdMap<EntryId, Tombstone>,
     leases: OrdMap<EntryId, Lease>,
@@ -61,7 +63,10 @@ pub struct Board {
 /// What a board is between its creation and its deletion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Life {
+    /// Another one after each restore.
     pub epoch: Epoch,
+    /// The revision of the creation: commits from here on are of this life.
+    pub since: Revision,
     pub blueprint: Arc<Blueprint>,
     pub title: Option<SmolStr>,
     pub labels: BTreeMap<SmolStr, SmolStr>,
@@ -93,6 +98,7 @@ impl Board {
             time: BoardTime(0),
             life: None,
             floor: Version::ZERO,
+            restored: Version::ZERO,
             entries: OrdMap::new(),
             tombstones: OrdMap::new(),
             leases: OrdMap::new(),
@@ -253,8 +259,8 @@ impl Board {
     #[must_use]
     pub fn next_version(&self, id: &EntryId) -> Version {
         match (self.entries.get(id), self.tombstones.get(id)) {
-            (Some(entry), _) => entry.version.next(),
-            (None, Some(tombstone)) => tombstone.version.next(),
+            (Some(entry), _) => entry.version.max(self.restored).next(),
+            (None, Some(tombstone)) => tombstone.version.max(self.restored).next(),
             // The counter of a key that is not known may have been collected: the floor is above all such.
             (None, None) => self.floor.next(),
         }

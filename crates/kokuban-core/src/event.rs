@@ -47,6 +47,19 @@ impl Commit {
     pub fn position(&self) -> Position {
         Position { epoch: self.epoch, revision: self.revision }
     }
+
+    /// Whether this is the commit that comes next on a board whose last revision is `last`. Revisions leave a gap only
+    /// where others may have been given and lost: a board that was restored goes on behind them, and on a server that
+    /// was restored a board that is new begins behind them.
+    #[must_use]
+    pub fn follows(&self, last: Revision) -> bool {
+        let leaps = match self.events.first() {
+            Some(Event::BoardRestored(_)) => true,
+            Some(Event::BoardCreated(created)) => last == Revision::ZERO && created.floor.0 + 1 == self.revision.0,
+            _ => false,
+        };
+        self.revision == last.next() || (leaps && self.revision > last)
+    }
 }
 
 /// A request that may be repeated: its Idempotency-Key, what it asked, and what it was answered.
@@ -86,6 +99,7 @@ pub struct Standing {
 pub enum Event {
     BoardCreated(Box<BoardCreated>),
     BoardDeleted,
+    BoardRestored(BoardRestored),
     EntryWritten(Box<EntryWritten>),
     /// The status alone changed.
     EntryMoved {
@@ -174,6 +188,15 @@ pub struct BoardCreated {
     pub floor: Version,
 }
 
+/// The board was brought back from a backup, under a new epoch. Whatever was leased then has run out with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoardRestored {
+    /// When the backup was taken, by the clock of the server that gave it.
+    pub taken: Timestamp,
+    /// The next version of any key is above this: versions up to it may have been given after the backup.
+    pub floor: Version,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EntryWritten {
     pub id: EntryId,
@@ -217,7 +240,11 @@ impl Event {
     #[must_use]
     pub fn entry(&self) -> Option<&EntryId> {
         match self {
-            Self::BoardCreated(_) | Self::BoardDeleted | Self::TombstonesCollected { .. } | Self::Erased { .. } => None,
+            Self::BoardCreated(_)
+            | Self::BoardDeleted
+            | Self::BoardRestored(_)
+            | Self::TombstonesCollected { .. }
+            | Self::Erased { .. } => None,
             Self::EntryWritten(written) => Some(&written.id),
             Self::EntryMoved { id, .. }
             | Self::EntryDeleted { id, .. }
@@ -241,6 +268,7 @@ impl Event {
             Self::LeaseExpired { fallback, .. } => fallback.as_ref().map(|fallback| fallback.version),
             Self::BoardCreated(_)
             | Self::BoardDeleted
+            | Self::BoardRestored(_)
             | Self::TombstonesCollected { .. }
             | Self::LeaseGranted { .. }
             | Self::LeaseRenewed { .. }

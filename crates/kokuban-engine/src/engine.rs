@@ -18,6 +18,8 @@ use tokio::time::Instant;
 
 use crate::answer::{Answer, Error, Request};
 use crate::clock::Clock;
+use crate::commit_ids::CommitIds;
+use crate::copy::Copies;
 use crate::effects;
 use crate::handle::BoardHandle;
 use crate::registry::{Absent, Registry};
@@ -68,7 +70,9 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) options: Options,
     pub(crate) counters: Counters,
+    pub(crate) commit_ids: CommitIds,
     pub(crate) folds: Semaphore,
+    pub(crate) copies: Copies,
     /// Told whenever a sequencer ends.
     pub(crate) idle: Notify,
     /// Boards that are loaded now are met by the start of the server.
@@ -101,10 +105,12 @@ impl Engine {
     ) -> Result<Arc<Self>, kokuban_journal::Error> {
         let shared = Arc::new(Shared {
             folds: Semaphore::new(options.folds_max),
+            copies: Copies::default(),
             journal,
             clock,
             options,
             counters: Counters::default(),
+            commit_ids: CommitIds::draw(),
             idle: Notify::new(),
             starting: AtomicBool::new(true),
             hasty: AtomicBool::new(false),
@@ -207,6 +213,10 @@ impl Engine {
     /// The journal cannot be listed.
     pub async fn list(&self, after: Option<BoardName>, limit: usize) -> Result<Vec<BoardInfo>, kokuban_journal::Error> {
         self.shared.journal.list(after, limit).await
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     #[must_use]

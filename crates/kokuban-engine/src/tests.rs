@@ -4,6 +4,7 @@
 //! Not known here: the rules of boards.
 
 mod batches;
+mod copies;
 mod damage;
 mod effects;
 mod failures;
@@ -11,6 +12,7 @@ mod gating;
 mod leases;
 mod lifetime;
 mod repeats;
+mod restored;
 mod streams;
 mod waiters;
 

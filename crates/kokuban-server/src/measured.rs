@@ -12,7 +12,7 @@ use futures::stream::BoxStream;
 use kokuban_core::ids::{BoardName, Revision};
 use kokuban_journal::{
     Append, BoardInfo, Caps, CommitId, Error, Head, Health, Journal, Loaded, Outcome, ReadLimit, Record, Resolved,
-    Rewrite, Snapshot, Stats, Wake,
+    Rewrite, Snapshot, SnapshotPart, Stats, Wake,
 };
 
 use crate::metrics::Metrics;
@@ -46,6 +46,15 @@ impl Journal for Measured {
 
     fn load(&self, board: BoardName) -> BoxFuture<'static, Result<Option<Loaded>, Error>> {
         self.journal.load(board)
+    }
+
+    fn read_snapshot(
+        &self,
+        board: BoardName,
+        first: usize,
+        bytes_max: usize,
+    ) -> BoxFuture<'static, Result<Option<SnapshotPart>, Error>> {
+        self.journal.read_snapshot(board, first, bytes_max)
     }
 
     fn read(

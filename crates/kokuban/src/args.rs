@@ -152,6 +152,9 @@ pub(crate) enum Command {
     /// Create, show, export, list and delete boards.
     #[command(subcommand)]
     Board(BoardCommand),
+    /// Show the rules of boards.
+    #[command(subcommand)]
+    Blueprint(BlueprintCommand),
     /// What `board export` does.
     #[command(hide = true)]
     Export(WhichBoard),

@@ -117,12 +117,12 @@ pub(crate) fn sources(args: &SettingArgs, mode: Mode) -> Sources {
     Sources::of_process(args.config.clone(), mode == Mode::Dev, flags)
 }
 
-/// The flaws of a server's configuration file.
-pub(crate) fn check_config(path: &Path) -> Result<(), Vec<String>> {
+/// A server's configuration file, checked with the blueprints that it names; nothing else is looked at.
+pub(crate) fn check_config(path: &Path) -> Result<Config, ConfigError> {
     let sources = Sources { file: Some(path.to_path_buf()), ..Sources::default() };
-    let lines = |error: ConfigError| error.flaws.iter().map(ToString::to_string).collect();
-    let config = Config::load(&sources).map_err(lines)?;
-    kokuban_server::config::load_blueprints(&config).map(|_| ()).map_err(lines)
+    let config = Config::load(&sources)?;
+    kokuban_server::config::load_blueprints(&config)?;
+    Ok(config)
 }
 
 #[cfg(test)]

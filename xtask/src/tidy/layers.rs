@@ -15,22 +15,32 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("kokuban-journal", &["kokuban-core"]),
     ("kokuban-engine", &["kokuban-core", "kokuban-journal"]),
     ("kokuban-server", &["kokuban-core", "kokuban-api", "kokuban-journal", "kokuban-engine"]),
-    ("kokuban", &["kokuban-core", "kokuban-api", "kokuban-client", "kokuban-journal", "kokuban-server"]),
+    ("kokuban-graph", &["kokuban-core"]),
+    (
+        "kokuban",
+        &["kokuban-core", "kokuban-api", "kokuban-client", "kokuban-graph", "kokuban-journal", "kokuban-server"],
+    ),
     // They see what users see, and the table of routes; never engine and journal.
     ("kokuban-tests", &["kokuban-core", "kokuban-api", "kokuban-client", "kokuban-server"]),
-    ("xtask", &["kokuban-api"]),
+    // It measures the program from outside, and the pure core from inside.
+    ("kokuban-bench", &["kokuban-core"]),
+    ("xtask", &["kokuban-api", "kokuban-core", "kokuban-graph"]),
 ];
 
 /// A library, the only packages that may depend on it, and why.
 const OWNED: &[(&str, &[&str], &str)] = &[
-    ("axum", &["kokuban-server"], "only the edge knows the framework"),
+    (
+        "axum",
+        &["kokuban-server", "kokuban-bench"],
+        "only the edge, and the yardstick it is measured by, know the framework",
+    ),
     ("hyper", &["kokuban-server"], "only the edge owns sockets"),
     ("hyper-util", &["kokuban-server"], "only the edge owns sockets"),
     ("tower", &["kokuban-server"], "only the edge knows the framework"),
     ("rusqlite", &["kokuban-journal"], "only the journal touches databases"),
     ("dashmap", &["kokuban-engine", "kokuban-server"], "maps that are shared belong to the registry or the edge"),
     ("reqwest", &["kokuban-client", "kokuban-tests"], "everybody else calls through the client"),
-    ("clap", &["kokuban"], "only the binary has a command line"),
+    ("clap", &["kokuban", "kokuban-bench"], "only programs have a command line"),
     ("prometheus-client", &["kokuban-server"], "only the edge shows metrics"),
     ("openssl", &[], "needs a library of the system"),
     ("native-tls", &[], "needs a library of the system"),

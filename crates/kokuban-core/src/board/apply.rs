@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 
 use super::{Board, ENDED_LEASES_MAX, KEYS_MAX, KEYS_MIN, KEYS_MS, KeyRecord, Life};
 use crate::entry::{EndedLease, Entry, Lease, LeaseEnd, LeaseKind, Stamp, Tombstone};
-use crate::event::{BoardCreated, Commit, EntryWritten, Event, Keyed, Standing, Touched, token_of};
+use crate::event::{BoardCreated, BoardRestored, Commit, EntryWritten, Event, Keyed, Standing, Touched, token_of};
 use crate::ids::{AgentName, BoardTime, EntryId, Revision, Status, Version};
 
 /// A commit that does not fit the board it is applied to: a defect or damage, never a user's fault.
@@ -82,7 +82,7 @@ impl Board {
         if commit.board != self.name {
             return Err(ApplyError::Board);
         }
-        if commit.revision != self.revision.next() {
+        if !commit.follows(self.revision) {
             return Err(ApplyError::Revision { expected: self.revision.next(), found: commit.revision });
         }
         self.revision = commit.revision;
@@ -100,6 +100,7 @@ impl Board {
         match event {
             Event::BoardCreated(created) => self.create(created, commit),
             Event::BoardDeleted => self.delete_board(),
+            Event::BoardRestored(restored) => self.restore(restored, commit),
             Event::EntryWritten(written) => self.write(written, commit)?,
             Event::EntryMoved { id, version, to, under_lease, reason, .. } => {
                 self.change(id, commit, |entry| {
@@ -166,6 +167,7 @@ impl Board {
         let by = commit.by.clone().unwrap_or_else(server_name);
         self.life = Some(Life {
             epoch: commit.epoch,
+            since: commit.revision,
             blueprint: Arc::clone(&created.blueprint),
             title: created.title.clone(),
             labels: created.labels.clone(),
@@ -178,6 +180,22 @@ impl Board {
         self.life = None;
     }
 
+    fn restore(&mut self, restored: &BoardRestored, commit: &Commit) {
+        self.restored = self.restored.max(restored.floor);
+        self.floor = self.floor.max(restored.floor);
+        if let Some(life) = &mut self.life {
+            life.epoch = commit.epoch;
+        }
+        // Nobody knows what became of the leases after the backup: none may be used again.
+        let running: Vec<EntryId> = self.leases.keys().cloned().collect();
+        for id in running {
+            let Some(lease) = self.leases.get_mut(&id) else { continue };
+            self.deadlines.remove(&(lease.deadline, id.clone()));
+            lease.deadline = lease.deadline.min(commit.board_time);
+            self.deadlines.insert((lease.deadline, id));
+        }
+    }
+
     /// Everything goes but name, revision, time, floor, and the keys: a repeat that comes late must not create or
     /// delete a board a second time.
     fn clear(&mut self) {
@@ -185,6 +203,7 @@ impl Board {
             revision: self.revision,
             time: self.time,
             floor: self.floor,
+            restored: self.restored,
             keys: std::mem::take(&mut self.keys),
             keys_by_age: std::mem::take(&mut self.keys_by_age),
             ..Self::absent(self.name.clone())

@@ -22,6 +22,8 @@ pub struct Snapshot {
     pub revision: Revision,
     pub time: BoardTime,
     pub floor: Version,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub restored: Version,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub life: Option<StoredLife>,
     pub entries: Vec<(EntryId, Arc<Entry>)>,
@@ -35,6 +37,7 @@ pub struct Snapshot {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StoredLife {
     pub epoch: Epoch,
+    pub since: Revision,
     #[serde(with = "blueprint_as_members")]
     pub blueprint: Arc<Blueprint>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,6 +45,11 @@ pub struct StoredLife {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<SmolStr, SmolStr>,
     pub created: Stamp,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(version: &Version) -> bool {
+    *version == Version::ZERO
 }
 
 impl Payloads for Snapshot {
@@ -62,8 +70,10 @@ impl Snapshot {
             revision: board.revision,
             time: board.time,
             floor: board.floor,
+            restored: board.restored,
             life: board.life.as_ref().map(|life| StoredLife {
                 epoch: life.epoch,
+                since: life.since,
                 blueprint: Arc::clone(&life.blueprint),
                 title: life.title.clone(),
                 labels: life.labels.clone(),
@@ -89,8 +99,10 @@ impl From<Snapshot> for Board {
             revision: snapshot.revision,
             time: snapshot.time,
             floor: snapshot.floor,
+            restored: snapshot.restored,
             life: snapshot.life.map(|life| Life {
                 epoch: life.epoch,
+                since: life.since,
                 blueprint: life.blueprint,
                 title: life.title,
                 labels: life.labels,

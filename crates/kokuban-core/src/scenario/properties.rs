@@ -272,6 +272,21 @@ proptest! {
         batch.check();
     }
 
+    /// Brought back from a backup of any moment, and used on: the stage sees to it that no revision and no version of
+    /// what was lost comes again.
+    #[test]
+    fn what_was_lost_is_never_given_again(
+        steps in history(30), cut in any::<prop::sample::Index>(), more in history(30)
+    ) {
+        let mut stage = Stage::with(RULES).quick();
+        play(&mut stage, &steps, |_| {});
+        let backup = 1 + cut.index(stage.n_records());
+        stage.restore(backup);
+        prop_assert_eq!(stage.board.n_leases(), 0);
+        play(&mut stage, &more, |_| {});
+        stage.check();
+    }
+
     /// A snapshot from anywhere and the records after it give the live board.
     #[test]
     fn a_snapshot_and_its_tail_are_the_board(steps in history(40), cut in any::<prop::sample::Index>()) {

@@ -28,6 +28,7 @@ fn context() -> Context {
         trace_id: None,
         repeat: None,
         fresh_epoch: Epoch(7),
+        base: Revision::ZERO,
         create_with: None,
     }
 }

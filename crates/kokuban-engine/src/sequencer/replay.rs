@@ -59,7 +59,7 @@ fn lost_lease(board: &Board, commit: &Commit, reply: &Reply, now: BoardTime, tas
         let overdue = board.lease(id).is_some_and(|lease| lease.token == grant.token);
         let reason = if overdue {
             LeaseEnd::Expired
-        } else if board.life().is_none_or(|life| life.epoch != commit.epoch) {
+        } else if board.life().is_none_or(|life| commit.revision < life.since) {
             // The board was deleted, and everything on it.
             LeaseEnd::Deleted
         } else {

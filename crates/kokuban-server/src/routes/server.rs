@@ -36,6 +36,7 @@ async fn info(call: Call) -> ApiResult<Response> {
     let config = call.config();
     let links = [
         ("docs", "/docs"),
+        ("llms", "/llms.txt"),
         ("openapi", "/openapi.json"),
         ("boards", "/v1/boards"),
         ("health", "/readyz"),

@@ -1,6 +1,6 @@
-//! Arguments of the commands about whole boards.
+//! Arguments of the commands about whole boards and their rules.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::help::examples;
 
@@ -38,10 +38,54 @@ pub(crate) enum BoardCommand {
     Delete(WhichBoard),
 }
 
+impl BoardCommand {
+    /// The board in its own place.
+    pub(crate) fn board(&self) -> Option<&str> {
+        match self {
+            Self::Create { name, .. } | Self::Show(name) | Self::Export(name) | Self::Delete(name) => {
+                name.name.as_deref()
+            }
+            Self::List => None,
+        }
+    }
+}
+
 /// Commands about a whole board take its name in its own place, too.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct WhichBoard {
     /// The board, instead of --board.
     #[arg(value_name = "BOARD")]
     pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BlueprintCommand {
+    /// Draw its lifecycles: statuses, moves, and who may make them.
+    #[command(after_help = examples![
+        "kokuban blueprint graph default > default.svg",
+        "kokuban blueprint graph newsroom.toml --lifecycle article > article.svg",
+        "kokuban blueprint graph newsroom.toml --format mermaid",
+        "kokuban blueprint graph --board shop > shop.svg           # the rules it lives by",
+    ])]
+    Graph {
+        /// A blueprint that is built in, or a file [default: that of --board].
+        #[arg(value_name = "NAME|FILE")]
+        source: Option<String>,
+        /// Only this lifecycle.
+        #[arg(long, value_name = "NAME")]
+        lifecycle: Option<String>,
+        /// Language of the picture.
+        #[arg(long, value_name = "FORMAT", default_value = "svg")]
+        format: GraphForm,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphForm {
+    /// A picture for browsers and documents.
+    Svg,
+    /// For Graphviz.
+    Dot,
+    /// A flowchart for pages that draw Mermaid.
+    Mermaid,
 }

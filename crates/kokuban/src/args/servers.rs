@@ -127,6 +127,9 @@ pub(crate) struct CheckConfigArgs {
     /// Configurations of a server, and blueprints.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
+    /// Fail on warnings too: for a pipeline that keeps them out.
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 #[derive(Debug, Subcommand)]

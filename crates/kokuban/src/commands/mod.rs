@@ -1,5 +1,6 @@
 //! The commands, one file each: arguments into one call, the answer into output.
 
+pub(crate) mod blueprint;
 pub(crate) mod board;
 pub(crate) mod check_config;
 pub(crate) mod completions;

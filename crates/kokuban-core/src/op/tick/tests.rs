@@ -146,6 +146,7 @@ fn what_had_run_out_before_the_last_commit_is_not_resumed() {
             trace_id: None,
             repeat: None,
             fresh_epoch: crate::ids::Epoch(0),
+            base: crate::ids::Revision::ZERO,
             create_with: None,
         },
     );
