@@ -13,6 +13,7 @@ mod hostile;
 mod idle;
 mod init;
 mod kills;
+mod metrics;
 mod names;
 mod python;
 mod races;
