@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use crate::answer::{Answer, Error, Request};
 use crate::clock::Clock;
+use crate::commit_ids::CommitIds;
 use crate::copy::Copies;
 use crate::effects;
 use crate::handle::BoardHandle;
@@ -69,6 +70,7 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) options: Options,
     pub(crate) counters: Counters,
+    pub(crate) commit_ids: CommitIds,
     pub(crate) folds: Semaphore,
     pub(crate) copies: Copies,
     /// Told whenever a sequencer ends.
@@ -108,6 +110,7 @@ impl Engine {
             clock,
             options,
             counters: Counters::default(),
+            commit_ids: CommitIds::draw(),
             idle: Notify::new(),
             starting: AtomicBool::new(true),
             hasty: AtomicBool::new(false),
