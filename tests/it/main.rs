@@ -14,6 +14,7 @@ mod idle;
 mod kills;
 mod names;
 mod races;
+mod reload;
 mod rights;
 mod secrets;
 mod starts;

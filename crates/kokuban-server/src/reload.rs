@@ -51,7 +51,8 @@ impl Reload {
         let before = self.settings.now();
         let (gone, come) = (missing(&before.config, &settings.config), missing(&settings.config, &before.config));
         let level = settings.config.log_level;
-        let warnings = settings.config.warnings.clone();
+        let new = |warning: &&String| !before.config.warnings.contains(warning);
+        let warnings: Vec<_> = settings.config.warnings.iter().filter(new).cloned().collect();
         self.settings.replace(settings);
         self.log.set_level(level);
         let changed = succession.taken.join(", ");

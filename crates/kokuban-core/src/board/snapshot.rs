@@ -49,6 +49,10 @@ struct Snapshot {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct StoredLife {
     epoch: Epoch,
+    /// Missing in the first snapshots that were stored. What came before those then counts as another life, of which
+    /// little is shown.
+    #[serde(default)]
+    since: Option<Revision>,
     #[serde(with = "blueprint_as_members")]
     blueprint: Arc<Blueprint>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,6 +158,7 @@ impl Snapshot {
             restored: board.restored,
             life: board.life.as_ref().map(|life| StoredLife {
                 epoch: life.epoch,
+                since: Some(life.since),
                 blueprint: Arc::clone(&life.blueprint),
                 title: life.title.clone(),
                 labels: life.labels.clone(),
@@ -182,6 +187,7 @@ impl From<Snapshot> for Board {
             restored: snapshot.restored,
             life: snapshot.life.map(|life| Life {
                 epoch: life.epoch,
+                since: life.since.unwrap_or(snapshot.revision),
                 blueprint: life.blueprint,
                 title: life.title,
                 labels: life.labels,
@@ -199,3 +205,6 @@ impl From<Snapshot> for Board {
         board
     }
 }
+
+#[cfg(test)]
+mod tests;

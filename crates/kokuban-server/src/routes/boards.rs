@@ -15,7 +15,7 @@ use kokuban_core::blueprint::Blueprint;
 use kokuban_core::board::Board;
 use kokuban_core::caller::{Actor, readable_zone};
 use kokuban_core::command::{self, Command};
-use kokuban_core::ids::{BoardName, BoardTime, Position};
+use kokuban_core::ids::{BoardName, BoardTime, Position, ZoneName};
 use kokuban_core::reply;
 use kokuban_engine::BoardHandle;
 use serde::Serialize;
@@ -167,7 +167,7 @@ fn state(board: &Board, actor: &Actor) -> BoardState {
         _ if bytes > STATE_BYTES_LARGE => StateLevel::Warn,
         _ => StateLevel::Ok,
     };
-    let visible = |zone| board.blueprint().is_prompt_visible(zone) && readable_zone(board, actor, zone).is_ok();
+    let visible = |zone: &ZoneName| board.blueprint().is_prompt_visible(zone) && readable_zone(board, actor, zone).is_ok();
     let mut largest: Vec<LargestEntry> = Vec::new();
     for (id, entry) in board.entries() {
         let smallest = largest.last().map_or(0, |entry| entry.bytes);

@@ -35,6 +35,7 @@ async fn info(call: Call) -> ApiResult<Response> {
     let config = call.config();
     let links = [
         ("docs", "/docs"),
+        ("llms", "/llms.txt"),
         ("openapi", "/openapi.json"),
         ("boards", "/v1/boards"),
         ("health", "/readyz"),

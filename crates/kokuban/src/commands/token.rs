@@ -7,18 +7,25 @@ use std::fmt::Write;
 use anyhow::Context;
 use clap::ValueEnum;
 use kokuban_core::ids::{AgentName, Sha256};
+use serde_json::json;
 
-use crate::args::TokenCommand;
+use crate::args::{Form, TokenCommand};
 use crate::failure::Outcome;
-use crate::output::{complain, print};
+use crate::output::{Output, complain, print};
 
 /// 256 bits: nobody guesses it, so its plain hash may be kept.
 const SECRET_BYTES: usize = 32;
 
-pub(crate) fn run(command: &TokenCommand) -> Outcome {
+/// The configuration's table goes to standard output also in a pipe, where it is to be appended; JSON only if asked.
+pub(crate) fn run(command: &TokenCommand, out: Output) -> Outcome {
     let TokenCommand::New { name, role, boards } = command;
     let roles: Vec<_> = role.iter().filter_map(|role| Some(role.to_possible_value()?.get_name().to_owned())).collect();
     let secret = secret()?;
+    if out.form() != Form::Table {
+        let sha256 = Sha256::of(secret.as_bytes());
+        let token = json!({"agent": name, "secret": secret, "sha256": sha256, "roles": roles, "boards": boards});
+        return Ok(out.one(&token, |_| String::new())?);
+    }
     complain(&format!(
         "The secret for `{name}`, shown this once; give it to the agent as KOKUBAN_TOKEN:\n  {secret}\n\
          For the configuration of the server:"
