@@ -63,7 +63,10 @@ pub struct Board {
 /// What a board is between its creation and its deletion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Life {
+    /// Another one after each restore.
     pub epoch: Epoch,
+    /// The revision of the creation: commits from here on are of this life.
+    pub since: Revision,
     pub blueprint: Arc<Blueprint>,
     pub title: Option<SmolStr>,
     pub labels: BTreeMap<SmolStr, SmolStr>,

@@ -7,6 +7,7 @@
 
 mod answer;
 mod clock;
+mod commit_ids;
 mod copy;
 mod effects;
 mod engine;

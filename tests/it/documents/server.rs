@@ -1,7 +1,7 @@
 //! A server that a document starts: `kokuban dev` or `kokuban serve`, in a terminal of its own.
 //!
 //! **Invariant**: it lives until the document starts another one that says the same port, or ends; nothing outlives it.
-//! What it prints is compared up to the last line that the document shows; a server goes on printing.
+//! What the document shows, it prints in this order; what it logs before, between and after is not compared.
 //! Not known here: the commands that are sent to it.
 
 use std::fs::{self, File};
@@ -109,7 +109,9 @@ impl Server {
             return complain(&start.command, answer, &asked.to_told(&said())).map(|()| None);
         };
         let ports = Ports { told: start.told, real };
-        let shown: Vec<_> = answer.iter().cloned().chain(["…".to_owned()]).collect();
+        // Its log stands between.
+        let log = || "…".to_owned();
+        let shown: Vec<_> = answer.iter().flat_map(|line| [log(), line.clone()]).chain([log()]).collect();
         // The lines behind the first may still be on their way.
         let began = Instant::now();
         until_some("what a server prints first", READY_WITHIN, || {

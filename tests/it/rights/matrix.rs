@@ -74,6 +74,7 @@ const TABLE: &[Row] = &[
     read("/metrics", PUBLIC),
     read("/openapi.json", PUBLIC),
     read("/docs", PUBLIC),
+    read("/llms.txt", PUBLIC),
     read("/v1",                                                    [200, 200, 200, 200, 200, 200, 401, 200]),
     read("/v1/boards",                                             [200, 200, 200, 200, 200, 200, 401, 200]),
     read("/v1/boards/b", SEES),

@@ -167,6 +167,7 @@ impl Board {
         let by = commit.by.clone().unwrap_or_else(server_name);
         self.life = Some(Life {
             epoch: commit.epoch,
+            since: commit.revision,
             blueprint: Arc::clone(&created.blueprint),
             title: created.title.clone(),
             labels: created.labels.clone(),

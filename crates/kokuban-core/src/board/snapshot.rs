@@ -37,6 +37,7 @@ pub struct Snapshot {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StoredLife {
     pub epoch: Epoch,
+    pub since: Revision,
     #[serde(with = "blueprint_as_members")]
     pub blueprint: Arc<Blueprint>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,6 +73,7 @@ impl Snapshot {
             restored: board.restored,
             life: board.life.as_ref().map(|life| StoredLife {
                 epoch: life.epoch,
+                since: life.since,
                 blueprint: Arc::clone(&life.blueprint),
                 title: life.title.clone(),
                 labels: life.labels.clone(),
@@ -100,6 +102,7 @@ impl From<Snapshot> for Board {
             restored: snapshot.restored,
             life: snapshot.life.map(|life| Life {
                 epoch: life.epoch,
+                since: life.since,
                 blueprint: life.blueprint,
                 title: life.title,
                 labels: life.labels,

@@ -59,12 +59,11 @@ fn lost_lease(board: &Board, commit: &Commit, reply: &Reply, now: BoardTime, tas
         let overdue = board.lease(id).is_some_and(|lease| lease.token == grant.token);
         let reason = if overdue {
             LeaseEnd::Expired
+        } else if board.life().is_none_or(|life| commit.revision < life.since) {
+            // The board was deleted, and everything on it.
+            LeaseEnd::Deleted
         } else {
-            match board.lease_end(id, &request.actor.agent, grant.token) {
-                // The board was deleted, and everything on it.
-                LeaseEnd::NeverHeld if board.life().is_none_or(|life| life.epoch != commit.epoch) => LeaseEnd::Deleted,
-                end => end,
-            }
+            board.lease_end(id, &request.actor.agent, grant.token)
         };
         let held_by = live.map(|lease| lease.holder.clone());
         let refusal = Refusal::of(Rejection::LeaseLost { token: grant.token, reason, held_by });

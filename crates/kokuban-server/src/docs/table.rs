@@ -90,6 +90,13 @@ pub const ROUTES: &[RouteSpec] = &[
         ..PROBE
     },
     RouteSpec {
+        path: "/llms.txt",
+        operation_id: "get_llms_txt",
+        summary: "How an agent works with a board, in one text that fits into its context",
+        answers: &[ok(200, "The text", Content::Other("text/plain"))],
+        ..PROBE
+    },
+    RouteSpec {
         path: "/v1/boards",
         operation_id: "list_boards",
         tag: "Boards",

@@ -21,9 +21,9 @@ use kokuban_api::query::ReadQuery;
 use kokuban_core::blueprint::Blueprint;
 use kokuban_core::caller::{Actor, readable};
 use kokuban_core::event::{Commit, Event, Payloads as _};
-use kokuban_core::ids::{ChainHash, EntryId, Epoch, Position, Revision};
+use kokuban_core::ids::{ChainHash, EntryId, Position, Revision};
 use kokuban_core::json::Json;
-use kokuban_core::record;
+use kokuban_core::record::{self, Decoded};
 use kokuban_core::reply;
 use kokuban_core::verify::{After, CommitLine, End, EndLine, FORMAT, Header};
 use kokuban_engine::{BoardHandle, Published};
@@ -72,8 +72,8 @@ struct Export {
     /// The last revision written.
     at: Revision,
     withheld: bool,
-    /// The rules of the life that the commits read last belong to.
-    rules: Option<(Epoch, Arc<Blueprint>)>,
+    /// The rules that the life began with which the commits read last belong to.
+    rules: Option<Arc<Blueprint>>,
     phase: Phase,
 }
 
@@ -149,18 +149,18 @@ impl Export {
         let records = read.map_err(|error| io::Error::other(error.to_string()))?;
         let mut lines = Vec::new();
         for stored in &records {
-            if stored.revision != self.at.next() || stored.revision > self.position.revision {
+            let decoded = record::decode::<Commit>(&stored.body).map_err(io::Error::other)?;
+            if !decoded.content.follows(self.at) || stored.revision > self.position.revision {
                 break;
             }
-            self.commit(stored, &mut lines)?;
+            self.commit(stored, &decoded, &mut lines)?;
             self.at = stored.revision;
         }
         // The log was cut back meanwhile, or is damaged: the export ends without a last line.
         if lines.is_empty() { Err(io::Error::other("commits are missing")) } else { Ok(lines.into()) }
     }
 
-    fn commit(&mut self, stored: &Record, lines: &mut Vec<u8>) -> io::Result<()> {
-        let decoded = record::decode::<Commit>(&stored.body).map_err(io::Error::other)?;
+    fn commit(&mut self, stored: &Record, decoded: &Decoded<Commit>, lines: &mut Vec<u8>) -> io::Result<()> {
         let commit = &decoded.content;
         let rules = self.rules_of(commit);
         let may_read =
@@ -189,13 +189,11 @@ impl Export {
             _ => None,
         });
         if let Some(created) = created {
-            self.rules = Some((commit.epoch, Arc::clone(created)));
+            self.rules = Some(Arc::clone(created));
         }
         let published = self.handle.published();
-        if let Some(life) = published.board.life().filter(|life| life.epoch == commit.epoch) {
-            return Some(Arc::clone(&life.blueprint));
-        }
-        self.rules.as_ref().filter(|(epoch, _)| *epoch == commit.epoch).map(|(_, rules)| Arc::clone(rules))
+        let now = published.board.life().filter(|life| life.since <= commit.revision);
+        now.map(|life| Arc::clone(&life.blueprint)).or_else(|| self.rules.clone())
     }
 }
 

@@ -79,10 +79,10 @@ impl Feed {
     /// `None` if the board has been deleted.
     pub(crate) fn new(setup: Setup) -> Option<Self> {
         let Setup { handle, published, scope, start, snapshot, coalesce, ends, place } = setup;
-        let rules = Arc::clone(&published.board.life()?.blueprint);
+        let reader = Reader::new(&handle, published.board.life()?, start.after);
         let last_block = Instant::now();
         Some(Self {
-            reader: Reader::new(&handle, start.epoch, start.after, rules),
+            reader,
             scope,
             snapshot,
             coalesce,
@@ -126,8 +126,13 @@ impl Feed {
         let mut frame = Frame::default();
         let head = self.reader.position(published.board.revision());
         let oldest = self.reader.position(self.reader.handle().oldest());
-        let hello =
-            Hello { epoch: start.epoch, head, oldest, filter: (&self.scope.filter).into(), heartbeat_ms: HEARTBEAT_MS };
+        let hello = Hello {
+            epoch: self.reader.epoch(),
+            head,
+            oldest,
+            filter: (&self.scope.filter).into(),
+            heartbeat_ms: HEARTBEAT_MS,
+        };
         let id = self.reader.position(start.after);
         let id = (start.reset.is_none() && !start.snapshot).then_some(id);
         frame.push(sse::first_event(retry_ms(), id, EventName::Hello, &hello));
@@ -210,7 +215,7 @@ impl Feed {
             window.absorb(&self.scope, &rules, &logged.commit);
             return;
         }
-        match (blocks::of_commit(&self.scope, &rules, logged), self.coalesce) {
+        match (blocks::of_commit(&self.scope, &rules, logged, self.reader.epoch()), self.coalesce) {
             (Block::Nothing, _) => self.pass(logged.revision(), frame),
             (Block::Message(_), Some(longest)) => {
                 let window = Window::open(&self.scope, &rules, &logged.commit);
@@ -312,10 +317,9 @@ impl Feed {
         let life = published.board.life().filter(|life| life.epoch == self.reader.epoch());
         match (gap, life) {
             (Gap::Compacted, Some(life)) => {
-                let rules = Arc::clone(&life.blueprint);
                 self.window = None;
                 let head = published.board.revision();
-                self.reader = Reader::new(&Arc::clone(self.reader.handle()), self.reader.epoch(), head, rules);
+                self.reader = Reader::new(&Arc::clone(self.reader.handle()), life, head);
                 self.reset(ResetReason::Compacted, self.snapshot, &published, frame);
             }
             (Gap::Compacted, None) => frame.push(self.end(ByeReason::Deleted)),

@@ -39,6 +39,11 @@ pub(crate) fn command() -> Command {
     let whole = Cli::command();
     let groups = groups(&whole);
     let client: Vec<_> = whole.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    // `kokuban lease` alone asks for what there is.
+    let whole = whole.mut_subcommands(|command| {
+        let has_subcommands = command.has_subcommands();
+        command.arg_required_else_help(has_subcommands)
+    });
     let whole = LOCAL.iter().fold(whole, |whole, name| {
         // Accepted there as everywhere, so that variables and habits do no harm, but not shown.
         let client = client.iter().filter(|arg| !of_local(name, arg.get_id().as_str()));

@@ -16,7 +16,7 @@ mod timeline;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, anyhow, bail};
-use futures::StreamExt;
+use futures::{StreamExt, stream};
 use kokuban_api::bodies::{BlueprintRef, CreateBoard, Put, Terms};
 use kokuban_api::stream::{Change, Message};
 use kokuban_api::{ChangeKind, ErrorCode};
@@ -271,7 +271,11 @@ async fn finish(board: &Board, evidence: &Evidence) -> Result<()> {
     let filter = ListFilter { values: true, ..ListFilter::default() };
     let entries = board.list(&filter).collect_up_to(ENTRIES_MAX).await.context("listing the board")?;
     Timeline::act("The board in the end.")?;
-    list::show_entries(&entries, Output::table()).map_err(|failure| anyhow!("{failure}"))?;
+    let shown = stream::iter(entries.iter().cloned().map(Ok));
+    match list::show_entries(shown, ENTRIES_MAX, Output::table()).await {
+        Err(Failure::Other(error)) => return Err(error),
+        shown => shown.map_err(|failure| anyhow!("{failure}"))?,
+    }
     let wrong = judge::judge(&entries, evidence);
     if !wrong.is_empty() {
         bail!("the end is not right:\n  {}", wrong.join("\n  "));

@@ -15,10 +15,10 @@ use kokuban_core::ids::AgentName;
 
 use self::plan::{CONFIG_FILE, Caller};
 use crate::args::InitArgs;
-use crate::commands::write::quoted;
 use crate::credential::Secret;
 use crate::failure::{Failure, Outcome};
 use crate::output::print;
+use crate::shell::quoted;
 
 /// Operators: who may do everything, and who may see everything.
 const OPERATORS: [(&str, &str); 2] = [("admin", "admin"), ("observer", "observer")];
