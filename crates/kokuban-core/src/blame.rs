@@ -34,12 +34,12 @@ pub struct Blamed {
 #[must_use]
 pub fn of(board: &Board, id: &EntryId, entry: &Entry) -> Vec<Blamed> {
     let slot = board.life().and_then(|life| life.blueprint.slot_of(id)).map(|(_, slot)| slot);
-    let value = entry.value.json.as_ref().map(Json::to_value);
+    let value = entry.value().map(|value| value.to_value());
     match value.filter(|_| slot.is_some_and(Slot::has_leaves)) {
         Some(value) => {
             leaves_of(&Path::ROOT, &value).into_iter().map(|(path, leaf)| by_mark(entry, path, &leaf)).collect()
         }
-        None => vec![whole(entry, Path::ROOT, entry.value.sha256)],
+        None => vec![whole(entry, Path::ROOT, entry.sha256)],
     }
 }
 
@@ -58,15 +58,15 @@ fn whole(entry: &Entry, path: Path, sha256: Sha256) -> Blamed {
     let is_last = entry.value_version == entry.version;
     Blamed {
         path,
-        by: entry.value_by.clone(),
-        at: is_last.then_some(entry.updated.at),
+        by: entry.value_by(),
+        at: is_last.then_some(entry.updated_at),
         revision: is_last.then_some(entry.revision),
         version: entry.value_version,
         confidence: marks.confidence.clone(),
         untrusted: marks.untrusted,
         source: marks.source.clone(),
         derived_from: marks.derived_from.clone(),
-        reason: entry.reason.clone().filter(|_| is_last),
+        reason: entry.reason().cloned().filter(|_| is_last),
         sha256,
     }
 }
@@ -88,7 +88,7 @@ mod tests {
         stage.ok("ra", put("z/doc", json!({"a": {"x": 1}, "b": [1, 2]})).confidence("stated").reason("whole"));
         stage.ok("rb", patch("z/doc").set("a.y", json!("text")).source(SourceKind::Web, "page"));
         stage.ok("rc", patch("z/doc").set("b", json!([3])).version(2).confidence("stated"));
-        let blamed = of(&stage.board, &id("z/doc"), stage.entry("z/doc"));
+        let blamed = of(&stage.board, &id("z/doc"), stage.board.entry(&id("z/doc")).expect("an entry"));
         let told: Vec<_> = blamed
             .iter()
             .map(|leaf| {
@@ -114,7 +114,7 @@ mod tests {
         let mut stage = Stage::with(RULES);
         stage.ok("ra", put("z/free", json!({"a": 1})));
         stage.ok("rb", touch("z/free").summary("s").version(1));
-        let blamed = of(&stage.board, &id("z/free"), stage.entry("z/free"));
+        let blamed = of(&stage.board, &id("z/free"), stage.board.entry(&id("z/free")).expect("an entry"));
         assert_eq!((blamed.len(), blamed[0].by.as_str(), blamed[0].version.0, blamed[0].at), (1, "ra", 1, None));
     }
 }

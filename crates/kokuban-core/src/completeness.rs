@@ -15,7 +15,6 @@ use crate::caller::{Actor, readable};
 use crate::entry::Entry;
 use crate::event::Event;
 use crate::ids::{EntryId, Key, ZoneName};
-use crate::json::Json;
 use crate::path::Path;
 use crate::reduce::is_blank;
 use crate::reply::Reply;
@@ -97,7 +96,7 @@ fn values<'b>(
     name: &'b str,
     key: &'b str,
 ) -> Box<dyn Iterator<Item = Value> + 'b> {
-    let value = |entry: &Arc<Entry>| entry.value.json.as_ref().map(Json::to_value);
+    let value = |entry: &Arc<Entry>| entry.value().map(|value| value.to_value());
     if !key.split('/').any(|segment| segment == "*") {
         let id = Key::new(key).ok().map(|key| EntryId::new(zone.clone(), key));
         return Box::new(id.and_then(|id| board.entry(&id)).and_then(value).into_iter());

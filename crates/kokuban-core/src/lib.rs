@@ -11,6 +11,7 @@ pub mod blueprint;
 pub mod board;
 pub mod caller;
 pub mod command;
+mod compact;
 pub mod completeness;
 pub mod entry;
 pub mod event;

@@ -6,10 +6,13 @@
 mod args;
 mod caller;
 mod commands;
+mod credential;
 mod demo;
 mod failure;
+mod init;
 mod output;
 mod serve;
+mod shell;
 mod stdin;
 
 use std::process::ExitCode;
@@ -18,7 +21,7 @@ use kokuban_client::Board;
 
 use crate::args::{BoardCommand, Cli, ClientArgs, Command};
 use crate::failure::Outcome;
-use crate::output::Output;
+use crate::output::{Output, Paint};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -31,7 +34,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            output::complain(&failure.to_string());
+            output::complain(&failure.shown(Paint::of_stderr()));
             failure.exit_code()
         }
     }
@@ -43,16 +46,18 @@ fn run(Cli { client, command }: Cli) -> Outcome {
         None => Ok(output::print(FIRST_STEPS)?),
         Some(Command::Dev(args)) => serve::serve(&args, serve::Mode::Dev),
         Some(Command::Serve(args)) => serve::serve(&args, serve::Mode::Serve),
-        Some(Command::CheckConfig(args)) => commands::check_config::run(&args),
+        Some(Command::CheckConfig(args)) => commands::check_config::run(&args, Output::for_lines(client.output)),
         Some(Command::Config(args)) => commands::config::run(&args, out),
-        Some(Command::Token(args)) => commands::token::run(&args),
-        Some(Command::Verify(args)) => commands::verify::run(&args),
+        Some(Command::Token(args)) => commands::token::run(&args, Output::for_lines(client.output)),
+        Some(Command::Verify(args)) => commands::verify::run(&args, out),
         Some(Command::Completions(args)) => commands::completions::run(&args),
+        Some(Command::Init(args)) => init::run(&args),
+        Some(Command::Ready) => calling(&client, commands::ready::run(&client)),
         Some(Command::Demo(args)) => wait_for(demo::run(&args, &client)),
         Some(Command::DemoAgent(args)) => wait_for(demo::agent(&args, &client)),
-        Some(Command::Board(args)) => calling(&client, commands::board::run(args, &client, out)),
+        Some(Command::Board(args)) => on_boards(args, client, out),
+        Some(Command::Export(name)) => on_boards(BoardCommand::Export(name), client, out),
         Some(Command::Blueprint(args)) => calling(&client, commands::blueprint::run(args, &client)),
-        Some(Command::Export(name)) => calling(&client, commands::board::run(BoardCommand::Export(name), &client, out)),
         Some(Command::Get(args)) => on_board(&client, async |board| commands::get::run(&args, board, out).await),
         Some(Command::Put(args)) => on_board(&client, async |board| commands::write::put(args, board, out).await),
         Some(Command::Patch(args)) => on_board(&client, async |board| commands::write::patch(args, board, out).await),
@@ -69,6 +74,13 @@ fn run(Cli { client, command }: Cli) -> Outcome {
     }
 }
 
+/// A command about whole boards, which may name its board in two places.
+fn on_boards(args: BoardCommand, client: ClientArgs, out: Output) -> Outcome {
+    let board = args.board().map(str::to_owned).or(client.board);
+    let client = ClientArgs { board, ..client };
+    calling(&client, commands::board::run(args, &client, out))
+}
+
 /// A command on the board that the client options name.
 fn on_board(client: &ClientArgs, command: impl AsyncFnOnce(&Board) -> Outcome) -> Outcome {
     calling(client, async { command(&caller::board(client)?).await })
@@ -76,7 +88,12 @@ fn on_board(client: &ClientArgs, command: impl AsyncFnOnce(&Board) -> Outcome) -
 
 /// A command that calls a server; its failure says which one, and as whom.
 fn calling(client: &ClientArgs, command: impl Future<Output = Outcome>) -> Outcome {
-    wait_for(command).map_err(|failure| failure.asked_by(client))
+    wait_for(async {
+        match command.await {
+            Err(failure) => Err(failure.asked_by(client).await),
+            done => done,
+        }
+    })
 }
 
 fn wait_for(command: impl Future<Output = Outcome>) -> Outcome {

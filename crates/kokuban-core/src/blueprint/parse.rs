@@ -225,10 +225,7 @@ fn not_enforced(members: &Members<'_>, blueprint: &Blueprint) -> Vec<String> {
     }
     for (name, zone) in &blueprint.zones {
         let pointer = read::join("/zones", name.as_str());
-        let unread = [
-            ("tier", zone.tier == Tier::Mailbox),
-            ("sanitize", zone.sanitize.is_some()),
-        ];
+        let unread = [("tier", zone.tier == Tier::Mailbox), ("sanitize", zone.sanitize.is_some())];
         found.extend(unread.iter().filter(|(_, given)| *given).map(|(member, _)| read::join(&pointer, member)));
     }
     for (name, slot) in &blueprint.slots {

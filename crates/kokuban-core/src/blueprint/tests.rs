@@ -208,6 +208,8 @@ fn what_is_stored_but_not_enforced_is_listed_only_if_it_was_written() {
         "/messages",
         "/zones/analysis/sanitize",
         "/zones/post/tier",
+        "/slots/analysis~1drafts~1*/trusted_only",
+        "/slots/analysis~1drafts~1*/candidates",
         "/lifecycles/review/transitions/3/via",
     ];
     assert_eq!(whole.not_enforced(), expected);

@@ -81,7 +81,7 @@ impl Leaves {
         let mut leaves = match entry {
             Some(entry) => {
                 let marks = entry.marks();
-                if marks.leaves.is_empty() { Self::before(entry, &marks) } else { marks.leaves.clone() }
+                if marks.leaves.is_empty() { Self::before(entry, marks) } else { marks.leaves.clone() }
             }
             None => Self::default(),
         };
@@ -104,13 +104,13 @@ impl Leaves {
         let rest = LeafMark {
             version: entry.value_version,
             revision: entry.revision,
-            by: entry.value_by.clone(),
-            at: entry.updated.at,
+            by: entry.value_by(),
+            at: entry.updated_at,
             confidence: marks.confidence.clone(),
             untrusted: marks.untrusted,
             source: marks.source.clone(),
             derived_from: marks.derived_from.clone(),
-            reason: entry.reason.clone(),
+            reason: entry.reason().cloned(),
         };
         Self { marks: OrdMap::new(), rest: Some(Arc::new(rest)) }
     }

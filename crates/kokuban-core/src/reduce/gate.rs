@@ -118,7 +118,7 @@ impl Rules<'_> {
         let marks = entry.marks();
         let whole = || Leaf {
             version: entry.value_version,
-            by: entry.value_by.clone(),
+            by: entry.value_by(),
             level: marks.confidence.clone(),
             rank: self.rank(marks.confidence.as_ref()),
             untrusted: marks.untrusted,
@@ -135,7 +135,7 @@ impl Rules<'_> {
             untrusted: mark.untrusted,
             sole: true,
         };
-        Some(self.known(&marks, path).or_else(|| marks.leaves.rest().map(of_mark)).unwrap_or_else(whole))
+        Some(self.known(marks, path).or_else(|| marks.leaves.rest().map(of_mark)).unwrap_or_else(whole))
     }
 
     fn known(&self, marks: &Marks, path: &Path) -> Option<Leaf> {

@@ -38,6 +38,18 @@ pub(crate) enum BoardCommand {
     Delete(WhichBoard),
 }
 
+impl BoardCommand {
+    /// The board in its own place.
+    pub(crate) fn board(&self) -> Option<&str> {
+        match self {
+            Self::Create { name, .. } | Self::Show(name) | Self::Export(name) | Self::Delete(name) => {
+                name.name.as_deref()
+            }
+            Self::List => None,
+        }
+    }
+}
+
 /// Commands about a whole board take its name in its own place, too.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct WhichBoard {

@@ -1,7 +1,7 @@
 //! Arguments of the commands that show what happens and what happened.
 
-use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, value_parser};
 use kokuban_api::ChangeKind;
 use kokuban_core::ids::{AgentName, EntryId, Position, Status, ZoneName};
 
@@ -36,8 +36,8 @@ pub(crate) struct WatchArgs {
     /// Collect the commits of this long into one message.
     #[arg(long, value_name = "MS")]
     pub(crate) coalesce_ms: Option<u64>,
-    /// End after this many commits.
-    #[arg(long, value_name = "N")]
+    /// End after this many commits; without it ^C ends it (exit code 130, as of anything that is interrupted).
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
 }
 

@@ -16,11 +16,11 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Read and write entries", &["get", "put", "patch", "move", "delete", "list"]),
     ("Work together", &["watch", "history", "note", "lease", "claim"]),
     ("Boards", &["board", "blueprint"]),
-    ("Run a server", &["serve", "check-config", "config", "token", "verify"]),
+    ("Run a server", &["init", "serve", "check-config", "config", "token", "ready", "verify"]),
     ("Your shell", &["completions"]),
 ];
 /// Commands that talk to no server, so that the options of a client mean nothing to them.
-const LOCAL: &[&str] = &["serve", "dev", "check-config", "config", "token", "verify", "completions"];
+const LOCAL: &[&str] = &["serve", "dev", "init", "check-config", "config", "token", "verify", "completions"];
 
 const HEADING: &str = "\u{1b}[1m\u{1b}[4m";
 const COMMAND: &str = "\u{1b}[1m";
@@ -39,6 +39,11 @@ pub(crate) fn command() -> Command {
     let whole = Cli::command();
     let groups = groups(&whole);
     let client: Vec<_> = whole.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    // `kokuban lease` alone asks for what there is.
+    let whole = whole.mut_subcommands(|command| {
+        let has_subcommands = command.has_subcommands();
+        command.arg_required_else_help(has_subcommands)
+    });
     let whole = LOCAL.iter().fold(whole, |whole, name| {
         // Accepted there as everywhere, so that variables and habits do no harm, but not shown.
         let client = client.iter().filter(|arg| !of_local(name, arg.get_id().as_str()));

@@ -10,23 +10,24 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use kokuban_core::blueprint::{Blueprint, check, toml_line_of};
 use kokuban_server::config::{Config, ConfigError, Place};
+use serde::Serialize;
 
 use super::value::{self, Kind};
 use crate::args::CheckConfigArgs;
 use crate::failure::{Failure, Outcome};
-use crate::output::{print, safe};
+use crate::output::{Output, safe};
 use crate::serve;
 
 /// No file of these kinds is larger.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
-pub(crate) fn run(args: &CheckConfigArgs) -> Outcome {
+/// Lines also go into a pipe, for whatever makes links of them; JSON only if asked for.
+pub(crate) fn run(args: &CheckConfigArgs, out: Output) -> Outcome {
     let (mut flawed, mut warned) = (0, 0);
-    for path in &args.files {
-        let report = check_file(path)?;
-        for remark in &report.remarks {
-            print(&safe(&remark.to_string()))?;
-        }
+    let reports = args.files.iter().map(|path| check_file(path)).collect::<Result<Vec<_>, _>>()?;
+    let remarks: Vec<_> = reports.iter().flat_map(|report| &report.remarks).collect();
+    out.one(&remarks, |remarks| remarks.iter().map(|remark| format!("{}\n", safe(&remark.to_string()))).collect())?;
+    for report in &reports {
         flawed += usize::from(report.has(Weight::Error));
         warned += usize::from(report.has(Weight::Warning) && !report.has(Weight::Error));
     }
@@ -39,7 +40,8 @@ pub(crate) fn run(args: &CheckConfigArgs) -> Outcome {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 enum Weight {
     Fine,
     Warning,
@@ -47,7 +49,7 @@ enum Weight {
 }
 
 /// One line of the report, in the form that editors make links of.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 struct Remark {
     file: PathBuf,
     line: Option<usize>,
@@ -139,7 +141,7 @@ fn check_toml(path: &Path, text: &str) -> Report {
 }
 
 fn check_json(path: &Path, text: &str) -> Report {
-    let value = match value::parse(text, Kind::Json, "the file") {
+    let value = match value::parse(text, Kind::Json, "the file", "") {
         Err(refused) => return Report::only(path, Weight::Error, refused.to_string()),
         Ok(value) => value,
     };

@@ -45,10 +45,10 @@ pub(super) struct Judgement<'a> {
 pub(super) fn accept(scene: &Scene<'_>, write: &Write, mut judged: Judgement<'_>, growth: &mut Growth) -> Accepted {
     let entry = judged.entry;
     let marks = judged.value.marks(scene, write, entry);
-    let standing = entry.map(|entry| Marks { leaves: Leaves::default(), ..entry.marks().into_owned() });
+    let standing = entry.map(|entry| Marks { leaves: Leaves::default(), ..entry.marks().clone() });
     let raised = judged.value.per_leaf && !judged.value_changed && !judged.value.assignments.is_empty();
     let marks_changed = raised || standing.as_ref() != Some(&marks);
-    let moved = entry.is_some_and(|entry| entry.status != judged.status);
+    let moved = entry.is_some_and(|entry| entry.status() != judged.status);
     let under_lease = judged.held.is_some_and(|held| held.kind == LeaseKind::Lease);
     let version = scene.board.next_version(&write.id);
     let mut events = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn accept(scene: &Scene<'_>, write: &Write, mut judged: Judgement<'_>
             events.push(Event::EntryMoved {
                 id: write.id.clone(),
                 version,
-                from: entry.status.clone().expect("an entry that moves has a status"),
+                from: entry.status().expect("an entry that moves has a status"),
                 to: judged.status.clone().expect("a move has a target"),
                 under_lease,
                 reason: write.reason.clone(),
@@ -127,7 +127,7 @@ fn written(
         value: judged.value.payload.clone(),
         value_changed: judged.value_changed,
         created: judged.entry.is_none(),
-        status_from: judged.entry.and_then(|entry| entry.status.clone()),
+        status_from: judged.entry.and_then(Entry::status),
         status: judged.status.clone(),
         marks,
         schema_version: write.schema_version.unwrap_or_else(|| scene.board.blueprint().schema_version),
@@ -156,7 +156,7 @@ fn receipt(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>, version: Ve
             _ => version,
         },
         status: judged.status.clone(),
-        owner: granted_to.or(holder).or(author).or(standing).cloned(),
+        owner: granted_to.or(holder).or(author).cloned().or(standing),
         sha256: Some(judged.value.payload.sha256),
         outcome,
         operations: judged.value.operations.clone(),
@@ -169,9 +169,9 @@ fn receipt(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>, version: Ve
 
 /// An undeclared entry that gets a second author may be a scalar that two agents fight over.
 fn second_producer(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>) -> Option<Warning> {
-    let first = judged.entry.filter(|_| judged.value_changed).map(|entry| &entry.created.by)?;
+    let first = judged.entry.filter(|_| judged.value_changed).map(Entry::created_by)?;
     let declared = scene.board.blueprint().slot_of(&write.id).is_some();
-    (first != &scene.actor.agent && !declared).then(|| Warning::SecondProducer { first: first.clone() })
+    (first != scene.actor.agent && !declared).then_some(Warning::SecondProducer { first })
 }
 
 /// What the caller is told of the lease that its write granted or renewed. A hold has no token to tell.

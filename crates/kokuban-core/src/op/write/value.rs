@@ -42,13 +42,13 @@ impl NewValue {
 
     /// Equal values have equal hashes, whatever the order of members or the spelling of numbers.
     pub(super) fn differs_from(&self, entry: Option<&Entry>) -> bool {
-        entry.is_none_or(|entry| entry.value.sha256 != self.payload.sha256)
+        entry.is_none_or(|entry| entry.sha256 != self.payload.sha256)
     }
 
     /// The marks of the entry after the write, but for those of its leaves.
     pub(super) fn marks(&self, scene: &Scene<'_>, write: &Write, entry: Option<&Entry>) -> Marks {
         let changed = self.differs_from(entry);
-        let old = entry.map(|entry| Marks { leaves: crate::entry::Leaves::default(), ..entry.marks().into_owned() });
+        let old = entry.map(|entry| Marks { leaves: crate::entry::Leaves::default(), ..entry.marks().clone() });
         let mut marks = match old.clone() {
             Some(old) if !changed => old,
             // What is left of an untrusted value is no more to be trusted for a leaf that changed beside it.
@@ -162,7 +162,7 @@ fn whole(
     below: &str,
     failures: &mut Failures,
 ) -> Option<NewValue> {
-    let unchanged = rules.entry.is_some_and(|entry| entry.value.sha256 == payload.sha256);
+    let unchanged = rules.entry.is_some_and(|entry| entry.sha256 == payload.sha256);
     let Some(slot) = rules.slot.filter(|_| !unchanged) else {
         if !unchanged
             && let Some(leaf) = rules.leaf(&crate::path::Path::ROOT).filter(|leaf| leaf.rank > rules.claim.rank)
@@ -177,7 +177,7 @@ fn whole(
         return Some(NewValue::of(payload.clone(), rules));
     };
     let given = payload.json.as_ref().map(Json::to_value)?;
-    let old = rules.entry.and_then(|entry| entry.value.json.as_ref()).map(Json::to_value);
+    let old = rules.entry.and_then(Entry::value).map(|value| value.to_value());
     let conformed = reduce::conform(given.clone(), slot);
     let value = conformed.as_ref().unwrap_or(&given);
     let replaced = reduce::replace(old.as_ref(), value, wipes, op, rules);
@@ -197,7 +197,7 @@ fn whole(
 }
 
 fn rfc(rules: &Rules<'_>, patch: &RfcPatch, failures: &mut Failures) -> Option<NewValue> {
-    let old = rules.entry.and_then(|entry| entry.value.json.as_ref()).map(Json::to_value);
+    let old = rules.entry.and_then(Entry::value).map(|value| value.to_value());
     match patch.apply(old) {
         Ok(value) if bounded(&value, failures) => {
             let payload = Payload::new(Json::from_value(&value));
@@ -212,7 +212,7 @@ fn rfc(rules: &Rules<'_>, patch: &RfcPatch, failures: &mut Failures) -> Option<N
 }
 
 fn patched(rules: &Rules<'_>, operations: &[Operation], atomic: bool, failures: &mut Failures) -> Option<NewValue> {
-    let old = rules.entry.and_then(|entry| entry.value.json.as_ref()).map(Json::to_value);
+    let old = rules.entry.and_then(Entry::value).map(|value| value.to_value());
     let reduced = match reduce::reduce(old, operations, rules) {
         Ok(reduced) => reduced,
         Err(refused) => {
@@ -259,7 +259,7 @@ fn patched(rules: &Rules<'_>, operations: &[Operation], atomic: bool, failures: 
 /// What stands, or what a patch of nothing would make of nothing.
 fn nothing(rules: &Rules<'_>) -> Payload {
     let empty = || Payload::new(Json::from_value(&serde_json::Value::Object(serde_json::Map::new())));
-    rules.entry.map_or_else(empty, |entry| entry.value.clone())
+    rules.entry.map_or_else(empty, Entry::payload)
 }
 
 fn touches(operation: &Operation, path: &crate::path::Path) -> bool {
@@ -307,11 +307,11 @@ fn held_back(rules: &Rules<'_>, held: &Held, operation: &Operation) -> HeldBack 
 /// Status or marks alone. A level that is named rises or is refused.
 fn kept(rules: &Rules<'_>, failures: &mut Failures) -> Option<NewValue> {
     let entry = rules.entry?;
-    let mut value = NewValue::of(entry.value.clone(), rules);
+    let mut value = NewValue::of(entry.payload(), rules);
     if rules.claim.level.is_none() || rules.free {
         return Some(value);
     }
-    let old = entry.value.json.as_ref().map(Json::to_value)?;
+    let old = entry.value()?.to_value();
     match reduce::vouch(&old, rules) {
         Ok(assignments) => {
             value.assignments = assignments;
