@@ -61,7 +61,7 @@ async fn date(handle: &BoardHandle, id: &EntryId, entry: &Entry, leaf: &mut Blam
     let Ok(then) = handle.at(revision).await else { return };
     if let Some(written) = then.entry(id).filter(|then| then.version == entry.value_version) {
         leaf.revision = Some(revision);
-        leaf.at = Some(written.updated.at);
-        leaf.reason.clone_from(&written.reason);
+        leaf.at = Some(written.updated_at);
+        leaf.reason = written.reason().cloned();
     }
 }
