@@ -3,16 +3,22 @@
 //! **Invariant**: each test has a server of its own and can run beside the others.
 //! Not known here: anything inside the server.
 
+mod check_config;
 mod coverage;
 mod damage;
 mod demo;
+mod documents;
 mod full;
 mod hostile;
 mod idle;
+mod init;
 mod kills;
+mod metrics;
 mod names;
+mod python;
 mod races;
-mod readme;
+mod ready;
+mod reload;
 mod rights;
 mod secrets;
 mod starts;

@@ -31,10 +31,12 @@ const LOG_SHOWN_BYTES: usize = 16 * 1024;
 pub struct Setup {
     memory: bool,
     config: String,
+    config_file: Option<PathBuf>,
     env: Vec<(String, String)>,
     args: Vec<String>,
     data: Option<PathBuf>,
     listen: Option<String>,
+    stdin: Option<PathBuf>,
     file_size_can_be_limited: bool,
 }
 
@@ -56,6 +58,13 @@ impl Setup {
     pub fn config(mut self, toml: &str) -> Self {
         self.config.push_str(toml);
         self.config.push('\n');
+        self
+    }
+
+    /// A configuration that is there, taken as it is; the data is where that says.
+    #[must_use]
+    pub fn config_file(mut self, path: &Path) -> Self {
+        self.config_file = Some(path.to_path_buf());
         self
     }
 
@@ -89,6 +98,13 @@ impl Setup {
     #[must_use]
     pub fn listen(mut self, addr: &str) -> Self {
         self.listen = Some(addr.to_owned());
+        self
+    }
+
+    /// A terminal that it reads from.
+    #[must_use]
+    pub fn stdin(mut self, terminal: &Path) -> Self {
+        self.stdin = Some(terminal.to_path_buf());
         self
     }
 
@@ -188,6 +204,10 @@ impl TestServer {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
+    fn config_path(&self) -> PathBuf {
+        self.dir.path().join("kokuban.toml")
+    }
+
     fn log_path(&self) -> PathBuf {
         self.dir.path().join("stderr")
     }
@@ -231,7 +251,7 @@ impl TestServer {
     }
 
     fn spawn(&self) -> Child {
-        let config = self.dir.path().join("kokuban.toml");
+        let config = self.config_path();
         std::fs::write(&config, &self.setup.config).expect("a place to write");
         let log = File::options().create(true).append(true).open(self.log_path()).expect("a place to write");
         let mut command = if self.setup.file_size_can_be_limited {
@@ -247,13 +267,18 @@ impl TestServer {
             }
         }
         let listen = self.setup.listen.clone().unwrap_or_else(|| self.listen.to_string());
-        command.arg("serve").arg("--listen").arg(listen).arg("--config").arg(&config);
-        command.arg("--data").arg(&self.data);
+        command.arg("serve").arg("--listen").arg(listen);
+        command.arg("--config").arg(self.setup.config_file.as_ref().unwrap_or(&config));
         if self.setup.memory {
             command.args(["--durability", "memory"]);
+        } else if self.setup.config_file.is_none() {
+            command.arg("--data").arg(&self.data);
         }
         command.args(&self.setup.args).envs(self.setup.env.iter().map(|(k, v)| (k, v)));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+        let stdin = self.setup.stdin.as_ref().map_or_else(Stdio::null, |path| {
+            File::options().read(true).write(true).open(path).expect("a terminal").into()
+        });
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(log);
         command.spawn().unwrap_or_else(|error| panic!("{}: {error}", server_binary().display()))
     }
 
@@ -307,6 +332,44 @@ impl TestServer {
     /// When it is not running.
     pub fn signal_stop(&self) {
         self.signal(Signal::TERM);
+    }
+
+    /// `^C`.
+    ///
+    /// # Panics
+    /// When it is not running.
+    pub fn interrupt(&self) {
+        self.signal(Signal::INT);
+    }
+
+    /// SIGHUP, and does not wait.
+    ///
+    /// # Panics
+    /// When it is not running.
+    pub fn hang_up(&self) {
+        self.signal(Signal::HUP);
+    }
+
+    /// Replaces the lines of the configuration file.
+    ///
+    /// # Panics
+    /// When they cannot be written.
+    pub fn rewrite_config(&mut self, toml: &str) {
+        toml.clone_into(&mut self.setup.config);
+        std::fs::write(self.config_path(), toml).expect("a place to write");
+    }
+
+    /// SIGHUP, and waits until the server has said what came of it; answers with what it said.
+    ///
+    /// # Panics
+    /// When it says nothing.
+    pub fn reload(&self) -> String {
+        let before = self.log().len();
+        self.hang_up();
+        until_some("the server says what came of SIGHUP", READY_WITHIN, || {
+            let said = self.log().split_off(before);
+            ["was read again", "is refused"].iter().any(|end| said.contains(end)).then_some(said)
+        })
     }
 
     /// SIGSTOP: the process stands still until [`Self::go_on`].

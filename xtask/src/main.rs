@@ -2,7 +2,7 @@
 //!
 //! Invariant: a chore reads and writes files of this checkout only; it needs no network. This program stays small, since
 //! CI builds it first: what needs more is a crate of its own.
-//! Not known here: how Kokuban works, beyond the closed list of problem codes that its documentation shows.
+//! Not known here: how Kokuban works, beyond what its documentation shows of itself: problem codes and blueprints.
 
 mod bench;
 mod docs;
@@ -24,7 +24,8 @@ fn main() -> anyhow::Result<ExitCode> {
         Some("tidy") => tidy::run(&root(), &mut out),
         Some("docs") => {
             let changed = docs::write(&root())?;
-            writeln!(out, "{}", if changed { "docs/http.md written anew" } else { "docs/http.md is up to date" })?;
+            changed.iter().try_for_each(|file| writeln!(out, "{file}: written anew"))?;
+            writeln!(out, "docs: {} files were not up to date", changed.len())?;
             Ok(ExitCode::SUCCESS)
         }
         Some("bench") => bench::run(&root(), std::env::args_os().skip(2)),

@@ -2,9 +2,10 @@
 //!
 //! Invariant: every finding has a file, a line and the reason of the rule; one finding fails the run, a remark does
 //! not. Each rule is a function from sources to findings, so that its tests need no files.
-//! Start at `run`; a rule stands in `layers`, `purity`, `shape` or `papers`.
+//! Start at `run`; a rule stands in `layers`, `purity`, `shape`, `papers` or `links`.
 
 mod layers;
+mod links;
 mod papers;
 mod purity;
 mod shape;
@@ -63,6 +64,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
     findings.extend(purity::check(tree));
     findings.extend(shape::check(tree));
     findings.extend(papers::check(tree));
+    findings.extend(links::check(tree));
     findings.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     findings
 }

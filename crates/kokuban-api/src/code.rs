@@ -127,7 +127,7 @@ codes! {
     Compacted = "compacted", "No longer available";
     /// The request body is over the limit. Send less.
     BodyTooLarge = "body_too_large", "Request body too large";
-    /// The value is over the limit for entries. Store the bulk as a blob and write a pointer to it.
+    /// The value is over the limit for entries. Keep the bulk elsewhere and write a pointer to it.
     ValueTooLarge = "value_too_large", "Value too large";
     /// The content type is not one that this call takes. Send the header that the detail names.
     UnsupportedMediaType = "unsupported_media_type", "Unsupported media type";

@@ -57,6 +57,8 @@ kinds! {
     StormStopped = "storm_stopped",
     LateMessage = "late_message",
     BoardCreated = "board_created",
+    /// Brought back from a backup, under a new epoch.
+    BoardRestored = "board_restored",
     BlueprintChanged = "blueprint_changed",
 }
 
@@ -76,7 +78,7 @@ mod tests {
             assert_eq!(kind.as_str(), word);
             assert_eq!(serde_json::to_string(&kind).expect("serialises"), format!("\"{word}\""));
         }
-        assert_eq!(ChangeKind::ALL.len(), 25);
+        assert_eq!(ChangeKind::ALL.len(), 26);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub mod names;
 pub mod problem;
 pub mod query;
 pub mod sources;
-mod spelling;
+pub mod spelling;
 pub mod sse;
 pub mod stream;
 

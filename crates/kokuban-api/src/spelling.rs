@@ -6,7 +6,7 @@ use crate::limits::SHOWN_NAME_CHARS_MAX;
 
 /// The known name that `given` most likely means, if one is near enough to be more than a guess.
 #[must_use]
-pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if given.chars().count() > SHOWN_NAME_CHARS_MAX {
         return None;
     }

@@ -22,7 +22,7 @@ mod update;
 pub use board::{Board, Get};
 pub use client::{Client, ClientBuilder};
 pub use error::Error;
-pub use events::{Commit, Event, EventFilter, EventStream, Start};
+pub use events::{Commit, Event, EventFilter, EventStream, Interruption, Start};
 /// The bodies and answers of the calls.
 pub use kokuban_api as api;
 pub use lease::{LeaseGuard, Lost};

@@ -12,7 +12,7 @@ use crate::blueprint::Blueprint;
 use crate::board::Board;
 use crate::caller::{Actor, readable_zone};
 use crate::event::{BoardCreated, Commit, Event, Keyed};
-use crate::ids::{BoardTime, Epoch, Revision, Sha256, Timestamp, ZoneName};
+use crate::ids::{BoardTime, Epoch, Revision, Sha256, Timestamp, Version, ZoneName};
 use crate::op;
 use crate::rejection::{Failure, Item, Refusal, Rejection};
 use crate::reply::{Reply, Warning};
@@ -22,6 +22,7 @@ pub use crate::op::create_board::CreateBoard;
 pub use crate::op::delete::Delete;
 pub use crate::op::lease::{Acquire, Release, Renew};
 pub use crate::op::note::{AddNote, CloseNote};
+pub use crate::op::restore::{Addition, Additions, Restore};
 pub use crate::op::transact::{Check, Transact, TransactItem};
 pub use crate::op::write::{Change, Conditions, EchoedMember, LeaseUse, NamedMarks, TagMatch, Write};
 pub use crate::reduce::{Op, Operation};
@@ -47,6 +48,8 @@ pub enum Command {
     Tick,
     /// The server started: give the holders of live leases a moment to come back.
     Resume,
+    /// The board is what a backup held: it goes on under a new epoch.
+    Restore(Restore),
 }
 
 /// What a decision may know beside the board.
@@ -61,8 +64,11 @@ pub struct Context {
     pub request_id: SmolStr,
     pub trace_id: Option<SmolStr>,
     pub repeat: Option<Repeat>,
-    /// The epoch of a board that this command creates.
+    /// The epoch of a board that this command creates or restores.
     pub fresh_epoch: Epoch,
+    /// The first commit of a board comes after this revision: those up to it may have been given to a board of the
+    /// same name that a restore did not bring back.
+    pub base: Revision,
     /// The rules of a board that a first write creates, where the configuration says so.
     pub create_with: Option<Arc<Blueprint>>,
 }
@@ -107,12 +113,17 @@ impl Scene<'_> {
 /// # Errors
 /// All failures in the order in which they are judged; nothing changes then.
 pub fn decide(board: &Board, command: &Command, ctx: &Context) -> Result<Decision, Refusal> {
-    let revision = board.revision().next();
+    let revision = match command {
+        Command::Restore(restore) => restore.revision(board),
+        _ if board.revision() == Revision::ZERO => ctx.base.next(),
+        _ => board.revision().next(),
+    };
     let (events, reply) = match command {
         Command::Tick => (op::tick::expire(board, ctx.now), Reply::Ticked),
         Command::Resume => (op::tick::resume(board, ctx.now), Reply::Ticked),
+        Command::Restore(restore) => (restore.events(revision), Reply::Ticked),
         _ => {
-            let actor = ctx.actor.as_ref().expect("every command but Tick and Resume has a caller");
+            let actor = ctx.actor.as_ref().expect("every command that the server does not give itself has a caller");
             require_name(actor, command, ctx)?;
             match decide_for(board, actor, command, ctx, revision)? {
                 Judged::Events(events, reply) => (events, reply),
@@ -189,7 +200,7 @@ fn dispatch(scene: &Scene<'_>, command: &Command) -> Result<Option<Drafted>, Ref
         Command::CloseNote(note) => op::note::close(scene, note),
         Command::DeleteBoard => op::delete_board::decide(scene),
         Command::Erase { sha256, reason } => op::erase::decide(scene, *sha256, reason),
-        Command::CreateBoard(_) | Command::Tick | Command::Resume => {
+        Command::CreateBoard(_) | Command::Tick | Command::Resume | Command::Restore(_) => {
             unreachable!("decided before the board is opened")
         }
     }
@@ -208,9 +219,12 @@ fn zones_of(command: &Command) -> impl Iterator<Item = (Item, &ZoneName)> {
         Command::AddNote(note) => (Some(&note.id.zone), None),
         Command::CloseNote(note) => (Some(&note.id.zone), None),
         Command::Transact(transact) => (None, Some(transact)),
-        Command::CreateBoard(_) | Command::DeleteBoard | Command::Erase { .. } | Command::Tick | Command::Resume => {
-            (None, None)
-        }
+        Command::CreateBoard(_)
+        | Command::DeleteBoard
+        | Command::Erase { .. }
+        | Command::Tick
+        | Command::Resume
+        | Command::Restore(_) => (None, None),
     };
     let items = many.into_iter().flat_map(Transact::ids).map(|(item, id)| (item, &id.zone));
     one.map(|zone| (Item::Whole, zone)).into_iter().chain(items)
@@ -266,10 +280,15 @@ fn open(
         blueprint,
         title: None,
         labels: std::collections::BTreeMap::new(),
-        floor: crate::ids::Version(board.revision().0),
+        floor: floor_of(revision),
     }));
     let opened = preview(board, ctx, vec![event.clone()], revision);
     Ok(Some((opened, event)))
+}
+
+/// The floor of a board that begins with the commit of this revision: no version below was given by it.
+pub(crate) fn floor_of(revision: Revision) -> Version {
+    Version(revision.0.saturating_sub(1))
 }
 
 fn warn_of_creation(reply: &mut Reply, opened: &Board) {
@@ -304,9 +323,9 @@ fn seal(board: &Board, ctx: &Context, events: Vec<Event>, revision: Revision, re
 }
 
 fn unkeyed(board: &Board, ctx: &Context, events: Vec<Event>, revision: Revision) -> Commit {
-    let creates = events.iter().any(|event| matches!(event, Event::BoardCreated(_)));
+    let begins = events.iter().any(|event| matches!(event, Event::BoardCreated(_) | Event::BoardRestored(_)));
     let epoch = match board.life() {
-        Some(life) if !creates => life.epoch,
+        Some(life) if !begins => life.epoch,
         _ => ctx.fresh_epoch,
     };
     Commit {

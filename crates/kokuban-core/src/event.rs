@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::blueprint::Blueprint;
-use crate::entry::{Entry, LeaseKind, Marks, Note, Payload};
+use crate::entry::{LeaseKind, Marks, Note, Payload};
 use crate::ids::{
     AgentName, BoardName, BoardTime, EntryId, Epoch, LeaseToken, Position, Revision, Sha256, Status, Timestamp, Version,
 };
@@ -46,6 +46,19 @@ impl Commit {
     #[must_use]
     pub fn position(&self) -> Position {
         Position { epoch: self.epoch, revision: self.revision }
+    }
+
+    /// Whether this is the commit that comes next on a board whose last revision is `last`. Revisions leave a gap only
+    /// where others may have been given and lost: a board that was restored goes on behind them, and on a server that
+    /// was restored a board that is new begins behind them.
+    #[must_use]
+    pub fn follows(&self, last: Revision) -> bool {
+        let leaps = match self.events.first() {
+            Some(Event::BoardRestored(_)) => true,
+            Some(Event::BoardCreated(created)) => last == Revision::ZERO && created.floor.0 + 1 == self.revision.0,
+            _ => false,
+        };
+        self.revision == last.next() || (leaps && self.revision > last)
     }
 }
 
@@ -86,6 +99,7 @@ pub struct Standing {
 pub enum Event {
     BoardCreated(Box<BoardCreated>),
     BoardDeleted,
+    BoardRestored(BoardRestored),
     EntryWritten(Box<EntryWritten>),
     /// The status alone changed.
     EntryMoved {
@@ -174,6 +188,15 @@ pub struct BoardCreated {
     pub floor: Version,
 }
 
+/// The board was brought back from a backup, under a new epoch. Whatever was leased then has run out with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoardRestored {
+    /// When the backup was taken, by the clock of the server that gave it.
+    pub taken: Timestamp,
+    /// The next version of any key is above this: versions up to it may have been given after the backup.
+    pub floor: Version,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EntryWritten {
     pub id: EntryId,
@@ -217,7 +240,11 @@ impl Event {
     #[must_use]
     pub fn entry(&self) -> Option<&EntryId> {
         match self {
-            Self::BoardCreated(_) | Self::BoardDeleted | Self::TombstonesCollected { .. } | Self::Erased { .. } => None,
+            Self::BoardCreated(_)
+            | Self::BoardDeleted
+            | Self::BoardRestored(_)
+            | Self::TombstonesCollected { .. }
+            | Self::Erased { .. } => None,
             Self::EntryWritten(written) => Some(&written.id),
             Self::EntryMoved { id, .. }
             | Self::EntryDeleted { id, .. }
@@ -241,6 +268,7 @@ impl Event {
             Self::LeaseExpired { fallback, .. } => fallback.as_ref().map(|fallback| fallback.version),
             Self::BoardCreated(_)
             | Self::BoardDeleted
+            | Self::BoardRestored(_)
             | Self::TombstonesCollected { .. }
             | Self::LeaseGranted { .. }
             | Self::LeaseRenewed { .. }
@@ -282,16 +310,6 @@ impl Payloads for Commit {
         if let Some(entry) = self.keyed.as_deref_mut().and_then(|keyed| keyed.reply.entry_mut()) {
             visit(&mut entry.value);
         }
-    }
-}
-
-impl Payloads for Vec<(EntryId, Arc<Entry>)> {
-    fn payloads<'a>(&'a self, visit: &mut dyn FnMut(&'a Payload)) {
-        self.iter().for_each(|(_, entry)| visit(&entry.value));
-    }
-
-    fn payloads_mut(&mut self, visit: &mut dyn FnMut(&mut Payload)) {
-        self.iter_mut().for_each(|(_, entry)| visit(&mut Arc::make_mut(entry).value));
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod delete_board;
 pub(crate) mod erase;
 pub(crate) mod lease;
 pub(crate) mod note;
+pub(crate) mod restore;
 pub(crate) mod tick;
 pub(crate) mod transact;
 pub(crate) mod write;

@@ -1,4 +1,4 @@
-//! The bytes of commits and snapshots: a hashed head in JSON, and the values beside it.
+//! The bytes of a commit: a hashed head in JSON, and the values beside it; and the chunks of a snapshot.
 //!
 //! Layout: `K` `1`, u32 length of the head, the head, then for each payload in order a u32 length and the canonical
 //! text; the length `u32::MAX` stands for a value that was erased. All numbers little endian.
@@ -56,14 +56,18 @@ pub fn encode<T: Serialize + Payloads>(content: &T) -> Encoded {
     let start = out.len();
     out.extend_from_slice(&head);
     let end = out.len();
-    content.payloads(&mut |payload| match &payload.json {
-        Some(json) => {
-            out.extend_from_slice(&length(json.len()));
-            out.extend_from_slice(json.bytes());
+    content.payloads(&mut |payload| put_text(&mut out, payload.json.as_ref().map(Json::bytes)));
+    Encoded { bytes: out.into(), head: start..end }
+}
+
+fn put_text(out: &mut Vec<u8>, text: Option<&[u8]>) {
+    match text {
+        Some(text) => {
+            out.extend_from_slice(&length(text.len()));
+            out.extend_from_slice(text);
         }
         None => out.extend_from_slice(&ERASED.to_le_bytes()),
-    });
-    Encoded { bytes: out.into(), head: start..end }
+    }
 }
 
 fn length(n: usize) -> [u8; 4] {
@@ -104,12 +108,8 @@ pub struct Decoded<T> {
 /// What is wrong with the bytes.
 pub fn decode<T: DeserializeOwned + Payloads>(bytes: &Bytes) -> Result<Decoded<T>, Damage> {
     let mut rest = Cursor { bytes, at: 0 };
-    if rest.take(MAGIC.len())?[..] != MAGIC {
-        return Err(Damage::Framing);
-    }
-    let head_length = rest.length()?;
-    let head = rest.take(head_length as usize)?;
-    let mut content: T = serde_json::from_slice(&head).map_err(|error| Damage::Head(error.to_string()))?;
+    let head = rest.head()?;
+    let mut content: T = read_head(&head)?;
     let mut index = 0;
     let mut outcome = Ok(());
     content.payloads_mut(&mut |payload| {
@@ -131,6 +131,10 @@ pub fn decode_commit(bytes: &Bytes, previous: ChainHash, chain: ChainHash) -> Re
     if previous.extend(&decoded.head) == chain { Ok(decoded.content) } else { Err(Damage::Chain) }
 }
 
+fn read_head<T: DeserializeOwned>(head: &[u8]) -> Result<T, Damage> {
+    serde_json::from_slice(head).map_err(|error| Damage::Head(error.to_string()))
+}
+
 struct Cursor<'a> {
     bytes: &'a Bytes,
     at: usize,
@@ -149,15 +153,27 @@ impl Cursor<'_> {
         Ok(u32::from_le_bytes([part[0], part[1], part[2], part[3]]))
     }
 
-    fn value(&mut self, payload: &mut Payload, index: usize) -> Result<(), Damage> {
+    fn head(&mut self) -> Result<Bytes, Damage> {
+        if self.take(MAGIC.len())?[..] != MAGIC {
+            return Err(Damage::Framing);
+        }
         let length = self.length()?;
-        if length == ERASED {
+        self.take(length as usize)
+    }
+
+    /// The text of the next value, unless it was erased.
+    fn text(&mut self) -> Result<Option<Bytes>, Damage> {
+        let length = self.length()?;
+        if length == ERASED { Ok(None) } else { self.take(length as usize).map(Some) }
+    }
+
+    fn value(&mut self, payload: &mut Payload, index: usize) -> Result<(), Damage> {
+        let Some(text) = self.text()? else {
             payload.json = None;
             return Ok(());
-        }
-        let text = self.take(length as usize)?;
-        let json = Json::from_canonical_bytes(text).map_err(|_| Damage::Value(index))?;
-        if json.sha256() != payload.sha256 || json.len() as u64 != payload.bytes {
+        };
+        let json = Json::of_hash(&text, payload.sha256).map_err(|_| Damage::Value(index))?;
+        if json.len() as u64 != payload.bytes {
             return Err(Damage::Value(index));
         }
         payload.json = Some(json);
@@ -165,11 +181,11 @@ impl Cursor<'_> {
     }
 }
 
-/// Cuts an encoded snapshot into chunks. The first is the hash of the rest: unlike a commit, a snapshot has no chain
+/// Cuts a snapshot into chunks. The first is the hash of the rest: unlike a commit, a snapshot has no chain
 /// that vouches for it.
 #[must_use]
-pub fn to_chunks(encoded: &Encoded, chunk_bytes_max: usize) -> Vec<Bytes> {
-    let mut rest = encoded.bytes.clone();
+pub fn to_chunks(snapshot: &Bytes, chunk_bytes_max: usize) -> Vec<Bytes> {
+    let mut rest = snapshot.clone();
     let mut chunks = vec![Bytes::copy_from_slice(&Sha256::of(&rest).0)];
     while rest.len() > chunk_bytes_max {
         chunks.push(rest.split_to(chunk_bytes_max));
@@ -192,25 +208,28 @@ pub fn from_chunks(chunks: Vec<Bytes>) -> Result<Bytes, Damage> {
     if Sha256::of(&bytes).0[..] == hash[..] { Ok(bytes) } else { Err(Damage::Snapshot) }
 }
 
-/// The record without the values that `drop` names, or `None` if it has none of them.
+/// The record without the values that `drop` names, or `None` if it has none of them. All else stays as it is, byte
+/// for byte.
 ///
 /// # Errors
 /// What is wrong with the bytes.
 pub fn without_values(bytes: &Bytes, drop: &dyn Fn(&Commit, Sha256) -> bool) -> Result<Option<Bytes>, Damage> {
-    let mut commit = decode::<Commit>(bytes)?.content;
-    let mut doomed = Vec::new();
-    commit.payloads(&mut |payload| doomed.push(payload.json.is_some() && drop(&commit, payload.sha256)));
-    if !doomed.contains(&true) {
-        return Ok(None);
-    }
-    let mut index = 0;
-    commit.payloads_mut(&mut |payload| {
-        if doomed[index] {
-            payload.json = None;
+    let mut rest = Cursor { bytes, at: 0 };
+    let head = rest.head()?;
+    let commit: Commit = read_head(&head)?;
+    let mut out = bytes[..rest.at].to_vec();
+    let mut dropped = false;
+    let mut outcome = Ok(());
+    commit.payloads(&mut |payload| match rest.text() {
+        Ok(Some(_)) if drop(&commit, payload.sha256) => {
+            out.extend_from_slice(&ERASED.to_le_bytes());
+            dropped = true;
         }
-        index += 1;
+        Ok(text) => put_text(&mut out, text.as_deref()),
+        Err(damage) => outcome = Err(damage),
     });
-    Ok(Some(encode(&commit).bytes))
+    outcome?;
+    if rest.at == bytes.len() { Ok(dropped.then(|| out.into())) } else { Err(Damage::Framing) }
 }
 
 #[cfg(test)]

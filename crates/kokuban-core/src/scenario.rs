@@ -18,13 +18,13 @@ use smol_str::{SmolStr, format_smolstr};
 pub(crate) use script::*;
 
 use crate::blueprint::Blueprint;
-use crate::board::{Board, Snapshot};
+use crate::board::Board;
 use crate::caller::Actor;
-use crate::command::{Command, Context, Decision, Repeat, decide};
-use crate::entry::Entry;
+use crate::command::{Command, Context, Decision, Repeat, Restore, decide};
+use crate::entry::EntryParts;
 use crate::event::{Commit, Event};
 use crate::ids::{AgentName, BoardName, BoardTime, ChainHash, EntryId, Epoch, Revision, Sha256, Timestamp, Version};
-use crate::record::{decode, decode_commit, encode};
+use crate::record::{decode_commit, encode};
 use crate::rejection::{Refusal, Rejection};
 use crate::reply::{Grant, Receipt, Reply};
 
@@ -34,11 +34,14 @@ pub(crate) const START_MS: u64 = 1_000_000;
 pub(crate) struct Stage {
     pub(crate) board: Board,
     pub(crate) create_with: Option<Arc<Blueprint>>,
+    pub(crate) base: Revision,
     now: u64,
     log: Vec<(Bytes, ChainHash)>,
     chain: ChainHash,
     /// The highest version that each key ever had.
     versions: BTreeMap<EntryId, Version>,
+    /// The highest revision that was ever given.
+    highest: Revision,
     key: Option<Repeat>,
     n_lives: u64,
     n_requests: u64,
@@ -99,10 +102,12 @@ impl Stage {
         Self {
             board: Board::absent(BoardName::new("b").expect("a name")),
             create_with: None,
+            base: Revision::ZERO,
             now: START_MS,
             log: Vec::new(),
             chain: ChainHash::GENESIS,
             versions: BTreeMap::new(),
+            highest: Revision::ZERO,
             key: None,
             n_lives: 0,
             n_requests: 0,
@@ -160,6 +165,7 @@ impl Stage {
             trace_id: None,
             repeat: self.key.take(),
             fresh_epoch: Epoch(0xe0 + self.n_lives),
+            base: self.base,
             create_with: self.create_with.clone(),
         }
     }
@@ -182,6 +188,20 @@ impl Stage {
         self.board = self.replayed();
         let context = self.context(None);
         let mut events = self.step(&Command::Resume, &context).expect("no rule refuses a start").events;
+        events.extend(self.tick());
+        events
+    }
+
+    /// All that came after the first `n_records` is lost, and the board brought back from them. What was given since
+    /// is remembered: nothing of it may be given again.
+    pub(crate) fn restore(&mut self, n_records: usize) -> Vec<Event> {
+        let past = self.board.revision();
+        self.log.truncate(n_records);
+        self.chain = self.log.last().map_or(ChainHash::GENESIS, |(_, chain)| *chain);
+        self.board = self.replayed();
+        let context = self.context(None);
+        let restore = Command::Restore(Restore { taken: Timestamp(0), past });
+        let mut events = self.step(&restore, &context).expect("no rule refuses a restore").events;
         events.extend(self.tick());
         events
     }
@@ -249,7 +269,10 @@ impl Stage {
         self.chain = encoded.chain_after(self.chain);
         self.log.push((encoded.bytes, self.chain));
         self.board = after;
-        self.n_lives += u64::from(commit.events.iter().any(|event| matches!(event, Event::BoardCreated(_))));
+        assert!(commit.revision > self.highest, "revision {} was given before", commit.revision);
+        self.highest = commit.revision;
+        let begins = |event: &Event| matches!(event, Event::BoardCreated(_) | Event::BoardRestored(_));
+        self.n_lives += u64::from(commit.events.iter().any(begins));
         for event in &commit.events {
             let (Some(id), Some(version)) = (event.entry(), event.version()) else { continue };
             assert!(version.0 <= commit.revision.0, "{id}: version {version} at revision {}", commit.revision);
@@ -268,7 +291,7 @@ impl Stage {
         let replayed = self.replayed();
         assert_eq!(live, bytes_of(&replayed), "replay = live");
         assert!(self.board == replayed, "replay = live");
-        let restored = Board::from(decode::<Snapshot>(&live).expect("a snapshot reads back").content);
+        let restored = Board::from_snapshot(&live).expect("a snapshot reads back");
         restored.check();
         assert_eq!(live, bytes_of(&restored), "snapshot = live");
         assert!(self.board == restored, "snapshot = live");
@@ -298,20 +321,21 @@ impl Stage {
         self.log.len()
     }
 
-    pub(crate) fn entry(&self, place: &str) -> &Entry {
-        self.board.entry(&id(place)).unwrap_or_else(|| panic!("{place} is not there"))
+    pub(crate) fn entry(&self, place: &str) -> EntryParts {
+        self.board.entry(&id(place)).unwrap_or_else(|| panic!("{place} is not there")).parts()
     }
 
     pub(crate) fn value(&self, place: &str) -> Value {
         self.entry(place).value.json.as_ref().expect("a value").to_value()
     }
 
-    pub(crate) fn status(&self, place: &str) -> Option<&str> {
-        self.entry(place).status.as_ref().map(crate::ids::Status::as_str)
+    pub(crate) fn status(&self, place: &str) -> Option<String> {
+        self.entry(place).status.map(|status| status.to_string())
     }
 
-    pub(crate) fn owner(&self, place: &str) -> Option<&str> {
-        self.board.owner(&id(place), self.entry(place)).map(AgentName::as_str)
+    pub(crate) fn owner(&self, place: &str) -> Option<String> {
+        let entry = self.board.entry(&id(place)).unwrap_or_else(|| panic!("{place} is not there"));
+        self.board.owner(&id(place), entry).map(|owner| owner.to_string())
     }
 
     pub(crate) fn holder(&self, place: &str) -> Option<&str> {
@@ -327,5 +351,5 @@ pub(crate) enum Outcome {
 }
 
 pub(crate) fn bytes_of(board: &Board) -> Bytes {
-    encode(&Snapshot::of(board)).bytes
+    board.to_snapshot()
 }

@@ -3,7 +3,9 @@
 //! Invariant: a pure fold over the lines of an export, or the records of a board; what it reports it has computed
 //! itself. The first damage ends it, with its place. Values that were erased, or are of a scratch table, are known by
 //! hash only; commits that the exporter might not read are withheld, and then only the links beside them are checked.
-//! Not known here: files, journals. Start at [`Verifier`] for exports, [`Records`] for journals.
+//! Not known here: files, journals. Start at [`Verifier`] for exports, [`Records`] for journals, [`Copy`] for backups.
+
+mod copy;
 
 use std::fmt;
 
@@ -11,11 +13,13 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::board::{Board, Snapshot};
+use crate::board::Board;
 use crate::event::{Commit, Payloads};
 use crate::ids::{BoardName, ChainHash, Position, Revision};
 use crate::json::Json;
 use crate::record::{self, Damage};
+
+pub use copy::{Copy, Kept, Outcome};
 
 /// The first member of an export.
 pub const FORMAT: &str = "kokuban.export.1";
@@ -123,6 +127,12 @@ pub enum Fault {
     Snapshot,
     /// The last line says something else than the commits.
     End(&'static str),
+    /// What the store said when this was to be copied.
+    Unreadable(String),
+    /// Nothing after this place is there, although it should be.
+    Missing,
+    /// Older commits are no longer kept, and neither is a state that the others could be applied to.
+    NoState,
 }
 
 impl fmt::Display for Flaw {
@@ -149,6 +159,9 @@ impl fmt::Display for Flaw {
             Fault::Apply(why) => write!(f, "the commit does not fit what came before: {why}"),
             Fault::Snapshot => f.write_str("the stored snapshot is not what the commits come to"),
             Fault::End(what) => write!(f, "the last line names another {what} than the commits come to"),
+            Fault::Unreadable(why) => write!(f, "could not be read from the store: {why}"),
+            Fault::Missing => f.write_str("the commits after this one are missing"),
+            Fault::NoState => f.write_str("older commits are gone, and so is the state that the others build on"),
         }
     }
 }
@@ -156,7 +169,7 @@ impl fmt::Display for Flaw {
 impl std::error::Error for Flaw {}
 
 /// The commits of one board, one after the other.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Fold {
     name: BoardName,
     first: Revision,
@@ -185,13 +198,30 @@ impl Fold {
         }
     }
 
-    fn due(&self, revision: Revision) -> Result<(), Fault> {
-        let expected = self.last.next();
-        if revision == expected { Ok(()) } else { Err(Fault::Revision { expected }) }
+    fn due(&self, commit: &Commit) -> Result<(), Fault> {
+        if commit.follows(self.last) { Ok(()) } else { Err(Fault::Revision { expected: self.last.next() }) }
     }
 
+    /// Whether the commit continues the chain. The first one may show that nothing came before it.
+    fn continues(&mut self, head: &[u8], hash: ChainHash) -> Result<(), Fault> {
+        if self.commits == 0 && self.chain.is_none() && ChainHash::GENESIS.extend(head) == hash {
+            self.begin();
+        }
+        if self.chain.is_some_and(|chain| chain.extend(head) != hash) { Err(Fault::Chain) } else { Ok(()) }
+    }
+
+    fn begin(&mut self) {
+        self.board = Some(Board::absent(self.name.clone()));
+        self.chain = Some(ChainHash::GENESIS);
+        self.last = Revision::ZERO;
+    }
+
+    /// A commit that leaves a gap is never withheld.
     fn withhold(&mut self, revision: Revision, hash: ChainHash) -> Result<(), Fault> {
-        self.due(revision)?;
+        let expected = self.last.next();
+        if revision != expected {
+            return Err(Fault::Revision { expected });
+        }
         (self.last, self.chain, self.board) = (revision, Some(hash), None);
         self.commits += 1;
         self.withheld += 1;
@@ -199,15 +229,16 @@ impl Fold {
     }
 
     fn commit(&mut self, head: &[u8], hash: ChainHash, commit: &Commit) -> Result<(), Fault> {
-        self.due(commit.revision)?;
+        self.due(commit)?;
         if commit.board != self.name {
             return Err(Fault::Board);
         }
-        if self.chain.is_some_and(|chain| chain.extend(head) != hash) {
-            return Err(Fault::Chain);
-        }
-        if let Some(board) = &mut self.board {
-            board.apply(commit).map_err(|error| Fault::Apply(error.to_string()))?;
+        self.continues(head, hash)?;
+        if let Some(board) = &self.board {
+            // On a clone, which costs nothing: what stood before a commit that does not fit can still be had.
+            let mut after = board.clone();
+            after.apply(commit).map_err(|error| Fault::Apply(error.to_string()))?;
+            self.board = Some(after);
         }
         commit.payloads(&mut |payload| self.absent_values += u64::from(payload.json.is_none()));
         (self.last, self.chain) = (commit.revision, Some(hash));
@@ -305,10 +336,8 @@ fn take_commit(fold: &mut Fold, line: &CommitLine<'_>) -> Result<(), Fault> {
         return Err(Fault::Revision { expected: line.revision });
     }
     // The chain first: what hashes a value should have is true only if the commit is.
-    fold.due(commit.revision)?;
-    if fold.chain.is_some_and(|chain| chain.extend(head.get().as_bytes()) != line.hash) {
-        return Err(Fault::Chain);
-    }
+    fold.due(&commit)?;
+    fold.continues(head.get().as_bytes(), line.hash)?;
     put_values(&mut commit, &line.values)?;
     fold.commit(head.get().as_bytes(), line.hash, &commit)
 }
@@ -392,35 +421,29 @@ impl Records {
         if self.fold.chain.is_some_and(|known| known != chain) {
             return Err(flaw(Fault::Snapshot));
         }
-        let decoded = record::decode::<Snapshot>(bytes).map_err(|damage| flaw(Fault::Record(damage)))?;
-        if let Some(board) = &self.fold.board {
-            let folded = Snapshot::of(board);
-            let same = *record::encode(&folded).head() == *decoded.head && has_values(&decoded.content, &folded);
-            return if same { Ok(()) } else { Err(flaw(Fault::Snapshot)) };
-        }
-        let stored = decoded.content;
-        if stored.name != self.fold.name || stored.revision != revision {
+        let stored = Board::from_snapshot(bytes).map_err(|damage| flaw(Fault::Record(damage)))?;
+        let is_due = match &self.fold.board {
+            // It is the same, but for values that have left the log.
+            Some(folded) => stored.keeps(folded),
+            None => *stored.name() == self.fold.name && stored.revision() == revision,
+        };
+        if !is_due {
             return Err(flaw(Fault::Snapshot));
         }
-        self.fold.board = Some(stored.into());
+        self.fold.board = Some(stored);
         Ok(())
+    }
+
+    /// The records from this state on, whose own one comes next.
+    fn beginning_with(state: Board, chain: ChainHash) -> Self {
+        let fold = Fold::new(state.name().clone(), After { revision: state.revision(), hash: Some(chain) });
+        Self { fold: Fold { first: state.revision(), board: Some(state), commits: 1, ..fold } }
     }
 
     #[must_use]
     pub fn report(self) -> Report {
         self.fold.report()
     }
-}
-
-/// Whether `stored` has every value that `folded` has. It may have more: those of scratch tables leave the log, and
-/// stand in the state alone. Both have the same head, so the same hashes.
-fn has_values(stored: &Snapshot, folded: &Snapshot) -> bool {
-    let mut there = Vec::new();
-    stored.payloads(&mut |payload| there.push(payload.json.is_some()));
-    let mut there = there.into_iter();
-    let mut all = true;
-    folded.payloads(&mut |payload| all &= there.next().is_some_and(|there| there || payload.json.is_none()));
-    all && there.next().is_none()
 }
 
 #[cfg(test)]

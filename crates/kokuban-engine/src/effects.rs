@@ -1,14 +1,17 @@
-//! What follows a commit: snapshots, values that leave the log, pruning.
+//! What follows a commit: snapshots, values that leave the log, pruning. `scratch` knows which values leave by
+//! themselves.
 //!
 //! Invariant: effects read commits after they were published and never hold up a writer. Losing one in a crash loses
 //! nothing acknowledged; erasures are made up for when the board is loaded, the rest at its next snapshot.
 //! Not known here: rules.
 
+pub(crate) mod scratch;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use kokuban_core::board::{Board, Snapshot};
+use kokuban_core::board::Board;
 use kokuban_core::event::{Commit, Event};
 use kokuban_core::ids::{Revision, Sha256};
 use kokuban_core::record;
@@ -21,8 +24,6 @@ use crate::stats::Counters;
 
 /// Records looked at in one go while values leave the log.
 const REWRITE_PAGE: usize = 500;
-/// Pages looked at after a start for values that a crash kept from leaving.
-const MAKE_UP_PAGES_MAX: usize = 20;
 /// Pause after a snapshot failed.
 const REST: Duration = Duration::from_secs(5);
 
@@ -30,16 +31,18 @@ const REST: Duration = Duration::from_secs(5);
 pub(crate) fn after_commits(handle: &Arc<BoardHandle>, commits: &[Arc<Logged>]) {
     let bytes: usize = commits.iter().map(|logged| logged.bytes).sum();
     let options = &handle.shared.options;
-    let share = handle.published.borrow().board.bytes().saturating_mul(options.snapshot_percent_min) / 100;
+    let published = handle.published();
+    let share = published.board.bytes().saturating_mul(options.snapshot_percent_min) / 100;
     let due = options.snapshot_bytes_min.max(usize::try_from(share).unwrap_or(usize::MAX));
     let mut extent = handle.extent();
+    commits.iter().for_each(|logged| extent.scratch.note(&published.board, &logged.commit));
     if extent.oldest == Revision::ZERO {
         extent.oldest = Revision(1);
     }
     extent.tail_bytes += bytes;
     extent.erasures.extend(commits.iter().flat_map(|logged| erased_by(&logged.commit)));
     let rests = extent.rest_until.is_some_and(|until| Instant::now() < until);
-    if extent.snapshotting || extent.tail_bytes <= due || rests {
+    if extent.snapshotting || extent.tail_bytes <= due || rests || handle.shared.copies.is_copied(&handle.name) {
         return;
     }
     extent.snapshotting = true;
@@ -85,6 +88,9 @@ pub(crate) async fn erase(handle: &BoardHandle, sha256: Sha256) -> Result<u64, E
 
 async fn work_off(handle: &BoardHandle) -> Result<(), Error> {
     let _turn = handle.upkeep.lock().await;
+    if handle.shared.copies.is_copied(&handle.name) {
+        return Ok(());
+    }
     // A load learns of erasures from the commits after the snapshot: none may be pending when one is stored.
     let pending = handle.extent().erasures.clone();
     for sha256 in pending {
@@ -118,47 +124,9 @@ async fn snapshot(handle: &BoardHandle) -> Result<(), Error> {
         extent.snapshot = head.revision;
         extent.tail_bytes = extent.tail_bytes.saturating_sub(before.tail_bytes);
         extent.rest_until = None;
-        extent.scratch_left = false;
     }
-    if has_scratch(&published.board) {
-        let board = published.board.clone();
-        let after = if before.scratch_left {
-            before.snapshot
-        } else {
-            scratch_left_until(handle, &board, before.snapshot).await?
-        };
-        let leaves = move |commit: &Commit, sha256: Sha256| is_scratch_value(&board, commit, sha256);
-        drop_values(handle, after, head.revision, &leaves).await?;
-    }
-    handle.extent().scratch_left = true;
+    scratch::leave(handle, &published.board, before.snapshot).await?;
     prune(handle, &published.board, head.revision).await
-}
-
-/// Up to where the values of scratch have left the log for certain. They leave in order, so a record before the
-/// snapshot that lost one shows that all before it did.
-async fn scratch_left_until(handle: &BoardHandle, board: &Board, snapshot: Revision) -> Result<Revision, Error> {
-    let mut before = snapshot.next();
-    for _ in 0..MAKE_UP_PAGES_MAX {
-        let limit = ReadLimit::records(REWRITE_PAGE);
-        let records = handle.shared.journal.read_back(handle.name.clone(), before, limit).await?;
-        let Some(oldest) = records.last() else { break };
-        before = oldest.revision;
-        for stored in records {
-            let commit =
-                record::decode::<Commit>(&stored.body).map_err(|damage| damaged(handle, stored.revision, &damage))?;
-            if lost_scratch_value(board, &commit.content) {
-                return Ok(stored.revision);
-            }
-        }
-    }
-    Ok(Revision(before.0.saturating_sub(1)))
-}
-
-fn lost_scratch_value(board: &Board, commit: &Commit) -> bool {
-    commit.events.iter().any(|event| match event {
-        Event::EntryWritten(written) => written.value.json.is_none() && board.is_scratch(&written.id.zone),
-        _ => false,
-    })
 }
 
 fn damaged(handle: &BoardHandle, revision: Revision, damage: &record::Damage) -> Error {
@@ -167,21 +135,7 @@ fn damaged(handle: &BoardHandle, revision: Revision, damage: &record::Damage) ->
 
 /// A stored snapshot begins with a hash of the rest: no chain of hashes covers it.
 fn encode(board: &Board, chunk_bytes_max: usize) -> Vec<Bytes> {
-    record::to_chunks(&record::encode(&Snapshot::of(board)), chunk_bytes_max)
-}
-
-fn has_scratch(board: &Board) -> bool {
-    board.life().is_some_and(|life| life.blueprint.zones.keys().any(|zone| board.is_scratch(zone)))
-}
-
-/// Whether the commit wrote this value only into scratch tables.
-fn is_scratch_value(board: &Board, commit: &Commit, sha256: Sha256) -> bool {
-    let mut writes = commit.events.iter().filter_map(|event| match event {
-        Event::EntryWritten(written) if written.value.sha256 == sha256 => Some(board.is_scratch(&written.id.zone)),
-        _ => None,
-    });
-    let first = writes.next();
-    first == Some(true) && writes.all(|scratch| scratch)
+    record::to_chunks(&board.to_snapshot(), chunk_bytes_max)
 }
 
 /// Takes the values that `leaves` names out of the records in `(after, until]`. Answers how many records had some.

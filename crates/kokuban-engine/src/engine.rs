@@ -18,6 +18,8 @@ use tokio::time::Instant;
 
 use crate::answer::{Answer, Error, Request};
 use crate::clock::Clock;
+use crate::commit_ids::CommitIds;
+use crate::copy::Copies;
 use crate::effects;
 use crate::handle::BoardHandle;
 use crate::registry::{Absent, Registry};
@@ -68,7 +70,9 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) options: Options,
     pub(crate) counters: Counters,
+    pub(crate) commit_ids: CommitIds,
     pub(crate) folds: Semaphore,
+    pub(crate) copies: Copies,
     /// Told whenever a sequencer ends.
     pub(crate) idle: Notify,
     /// Boards that are loaded now are met by the start of the server.
@@ -101,10 +105,12 @@ impl Engine {
     ) -> Result<Arc<Self>, kokuban_journal::Error> {
         let shared = Arc::new(Shared {
             folds: Semaphore::new(options.folds_max),
+            copies: Copies::default(),
             journal,
             clock,
             options,
             counters: Counters::default(),
+            commit_ids: CommitIds::draw(),
             idle: Notify::new(),
             starting: AtomicBool::new(true),
             hasty: AtomicBool::new(false),
@@ -209,6 +215,10 @@ impl Engine {
         self.shared.journal.list(after, limit).await
     }
 
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     #[must_use]
     pub fn clock(&self) -> Clock {
         self.shared.clock
@@ -225,20 +235,20 @@ impl Engine {
         self.registry.loaded().iter().filter(|h| h.quarantine().is_some()).map(|h| h.name.clone()).collect()
     }
 
+    /// Looks at every loaded board.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let loaded = self.registry.loaded();
-        Stats {
-            boards_loaded: loaded.len() as u64,
-            boards_quarantined: loaded.iter().filter(|handle| handle.quarantine().is_some()).count() as u64,
-            ..self.shared.counters.read()
+        let mut stats = self.shared.counters.read();
+        for handle in self.registry.loaded() {
+            let (requests, bytes) = handle.inbox().depth();
+            stats.boards_loaded += 1;
+            stats.boards_quarantined += u64::from(handle.quarantine().is_some());
+            stats.leases += handle.published().board.n_leases() as u64;
+            stats.mailbox_requests += requests as u64;
+            stats.mailbox_bytes += bytes as u64;
+            stats.mailbox_requests_deepest = stats.mailbox_requests_deepest.max(requests as u64);
         }
-    }
-
-    /// Live leases of all loaded boards; boards with leases are always loaded.
-    #[must_use]
-    pub fn n_leases(&self) -> u64 {
-        self.registry.loaded().iter().map(|handle| handle.published().board.n_leases() as u64).sum()
+        stats
     }
 
     /// Lets idle boards leave memory now.

@@ -90,7 +90,7 @@ impl Cursor {
     async fn read_behind(&self) -> Result<Vec<Arc<Logged>>, Gap> {
         let read = past::commits_after(&self.handle, self.after, PAGE).await;
         match read {
-            Ok(commits) if commits.first().is_some_and(|first| first.revision() == self.after.next()) => Ok(commits),
+            Ok(commits) if commits.first().is_some_and(|first| first.commit.follows(self.after)) => Ok(commits),
             Ok(_) => Err(Gap::Compacted),
             Err(PastError::Compacted) => Err(Gap::Compacted),
             Err(_) => Err(Gap::Unavailable),

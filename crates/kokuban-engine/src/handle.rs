@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use crate::answer::{Answer, Error, Request};
 use crate::clock::BoardClock;
+use crate::effects::scratch::ScratchInLog;
 use crate::engine::Shared;
 use crate::load::Found;
 use crate::published::Published;
@@ -62,8 +63,7 @@ pub(crate) struct LogExtent {
     pub(crate) rest_until: Option<Instant>,
     /// Values that commits say are erased and that may still be stored. No snapshot passes those commits before.
     pub(crate) erasures: Vec<Sha256>,
-    /// Whether the values of scratch are known to have left the log up to the snapshot: a crash may have come between.
-    pub(crate) scratch_left: bool,
+    pub(crate) scratch: ScratchInLog,
 }
 
 #[derive(Debug, Default)]
@@ -78,6 +78,11 @@ pub(crate) struct Inbox {
 impl Inbox {
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    /// How many requests wait, and about how many bytes they hold.
+    pub(crate) fn depth(&self) -> (usize, usize) {
+        (self.queue.len(), self.queued_bytes)
     }
 
     fn push(&mut self, pending: Pending) {
@@ -145,7 +150,7 @@ impl BoardHandle {
             snapshotting: false,
             rest_until: None,
             erasures: found.erasures,
-            scratch_left: false,
+            scratch: ScratchInLog::unknown(found.board.revision()),
         };
         let (published, _) = watch::channel(Arc::new(Published::new(found.board, found.chain)));
         let inbox = Inbox { last_use: Some(Instant::now()), ..Inbox::default() };

@@ -7,6 +7,8 @@
 
 mod answer;
 mod clock;
+mod commit_ids;
+mod copy;
 mod effects;
 mod engine;
 mod follow;
@@ -24,6 +26,7 @@ mod weight;
 
 pub use answer::{Answer, Error, Request};
 pub use clock::Clock;
+pub use copy::{Busy, Copying};
 pub use engine::{Engine, Options};
 pub use follow::{Cursor, Gap};
 pub use handle::{BoardHandle, Quarantine};

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use kokuban_core::board::Board;
+use kokuban_core::event::Commit;
 use kokuban_core::ids::{ChainHash, EntryId, Revision, Version};
 use kokuban_core::record;
 use kokuban_journal::{ReadLimit, Record};
@@ -86,7 +87,7 @@ impl BoardHandle {
     /// The board as it was right after `revision`.
     ///
     /// # Errors
-    /// The revision lies ahead, or before what is kept.
+    /// The revision lies ahead, before what is kept, or among those that a restore left out.
     pub async fn at(&self, revision: Revision) -> Result<Board, PastError> {
         let published = self.published();
         if revision == published.board.revision() {
@@ -95,17 +96,16 @@ impl BoardHandle {
         if revision > published.board.revision() {
             return Err(PastError::Future);
         }
-        if self.extent().oldest > Revision(1) {
-            return Err(PastError::Compacted);
-        }
         let _turn = self.shared.folds.acquire().await.map_err(|_| PastError::Unavailable)?;
         let mut board = Board::absent(self.name.clone());
         let mut chain = ChainHash::GENESIS;
         while board.revision() < revision {
             let read = self.shared.journal.read(self.name.clone(), board.revision(), ReadLimit::records(FOLD_PAGE));
             let records = read.await.map_err(|error| unavailable(self, &error))?;
-            if records.is_empty() {
-                return Err(PastError::Unavailable);
+            let Some(first) = records.first() else { return Err(PastError::Unavailable) };
+            let at_beginning = board.revision() == Revision::ZERO;
+            if first.revision > revision || (at_beginning && follows_what_is_gone(first)) {
+                return Err(PastError::Compacted);
             }
             (board, chain) = tokio::task::spawn_blocking(move || fold(board, chain, &records, revision))
                 .await
@@ -113,6 +113,13 @@ impl BoardHandle {
         }
         Ok(board)
     }
+}
+
+/// Whether the oldest record that is kept is not the first one there was. Not every board begins with revision 1.
+fn follows_what_is_gone(oldest: &Record) -> bool {
+    oldest.revision > Revision(1)
+        && record::decode::<Commit>(&oldest.body)
+            .is_ok_and(|decoded| ChainHash::GENESIS.extend(&decoded.head) != oldest.chain)
 }
 
 fn fold(

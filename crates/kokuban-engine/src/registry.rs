@@ -122,7 +122,7 @@ async fn load(shared: &Arc<Shared>, name: &BoardName, absent: Absent) -> Result<
             if found.damage.is_some() { last_good(shared, name, found).await } else { found }
         }
         Ok(None) if absent == Absent::Leave => return Err(Failure::Absent),
-        Ok(None) => Found::nothing(name, Revision(1)),
+        Ok(None) => Found::nothing(name, shared.journal.caps().base.next()),
     };
     if let Some(damage) = &found.damage {
         tracing::error!(board = %name, revision = ?damage.revision, detail = %damage.detail, "a board is set aside");

@@ -9,10 +9,12 @@
 pub(crate) mod batch;
 mod replay;
 mod settle;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -22,6 +24,7 @@ use kokuban_journal::Outcome;
 use tokio::time::Instant;
 
 use self::batch::Batch;
+use self::waiting::Waiting;
 use crate::answer::Error;
 use crate::handle::{BoardHandle, Pending, Quarantine};
 use crate::stats::Counters;
@@ -36,12 +39,7 @@ struct Sequencer {
     work: Board,
     chain: ChainHash,
     in_flight: VecDeque<InFlight>,
-    /// Claims and leases that wait for their turn, first come first served.
-    waiting: VecDeque<Pending>,
-    /// The turn of the next one that begins to wait.
-    next_turn: u64,
-    /// What waits may have become possible.
-    retry_waiting: bool,
+    waiting: Waiting,
     /// After a failure of the storage, deadlines rest until then.
     rest_until: Instant,
 }
@@ -69,9 +67,7 @@ impl Sequencer {
             chain: published.chain,
             handle,
             in_flight: VecDeque::new(),
-            waiting: VecDeque::new(),
-            next_turn: 0,
-            retry_waiting: false,
+            waiting: Waiting::default(),
             rest_until: Instant::now(),
         }
     }
@@ -83,6 +79,10 @@ impl Sequencer {
             return false;
         }
         if self.in_flight.len() < IN_FLIGHT_MAX {
+            if !self.handle.inbox().is_empty() {
+                // Whoever is about to ask shares this batch, and all that is done once for each.
+                tokio::task::yield_now().await;
+            }
             let requests = self.take_requests();
             if !requests.is_empty() || self.has_due_work() {
                 self.decide(requests);
@@ -106,7 +106,7 @@ impl Sequencer {
     fn take_requests(&mut self) -> Vec<Pending> {
         let mut inbox = self.handle.inbox();
         if inbox.closing {
-            self.waiting.drain(..).for_each(refuse_closing);
+            self.waiting.drain().for_each(refuse_closing);
         }
         let mut requests = inbox.take(self.handle.shared.options.batch_requests_max);
         requests.retain(|pending| !pending.reply.is_closed());
@@ -117,8 +117,13 @@ impl Sequencer {
         let now = self.handle.clock.now();
         let rested = self.rest_until <= Instant::now();
         let overdue = rested && self.work.next_deadline().is_some_and(|deadline| deadline <= now);
-        let impatient = self.waiting.iter().any(|pending| !pending.is_patient(&self.handle.shared));
-        overdue || impatient || (self.retry_waiting && !self.waiting.is_empty())
+        overdue || self.has_impatient() || self.waiting.has_freed()
+    }
+
+    fn has_impatient(&self) -> bool {
+        let hasty = self.handle.shared.hasty.load(Ordering::Relaxed);
+        !self.waiting.is_empty()
+            && (hasty || self.waiting.first_patience().is_some_and(|patience| patience <= Instant::now()))
     }
 
     fn decide(&mut self, requests: Vec<Pending>) {
@@ -144,15 +149,14 @@ impl Sequencer {
     async fn sleep_or_end(&mut self) -> bool {
         let deadline =
             self.work.next_deadline().map(|deadline| self.handle.clock.instant_of(deadline).max(self.rest_until));
-        let patience = self.waiting.iter().map(|pending| pending.patience).min();
-        let wake = deadline.into_iter().chain(patience).min();
+        let wake = deadline.into_iter().chain(self.waiting.first_patience()).min();
         {
             let mut inbox = self.handle.inbox();
             if !inbox.is_empty() {
                 return true;
             }
             if wake.is_none() || inbox.closing {
-                self.waiting.drain(..).for_each(refuse_closing);
+                self.waiting.drain().for_each(refuse_closing);
                 inbox.running = false;
                 inbox.last_use = Some(Instant::now());
                 drop(inbox);
@@ -178,7 +182,7 @@ impl Sequencer {
         inbox.running = false;
         let undecided = inbox.take(usize::MAX);
         drop(inbox);
-        for pending in self.waiting.drain(..).chain(undecided) {
+        for pending in self.waiting.drain().chain(undecided) {
             let _ = pending.reply.send(Err(nothing_happened.clone()));
         }
         self.handle.shared.idle.notify_waiters();

@@ -41,7 +41,8 @@ fn of_command(command: &Command) -> usize {
         | Command::CloseNote(_)
         | Command::Erase { .. }
         | Command::Tick
-        | Command::Resume => 0,
+        | Command::Resume
+        | Command::Restore(_) => 0,
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::sync::{broadcast, watch};
 
 use crate::journal::{Caps, Health, Journal, ReadLimit, Stats, Wake};
 use crate::outcome::{Error, Outcome, Refusal, Resolved};
-use crate::record::{Append, BoardInfo, CommitId, Head, Loaded, Record, Rewrite, Snapshot};
+use crate::record::{Append, BoardInfo, CommitId, Head, Loaded, Record, Rewrite, Snapshot, SnapshotPart};
 
 /// What happens to one append call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Faulty {
         lock(&self.plan.resolves).push_back(error);
     }
 
-    /// Plans an error for a call of `load`, `read` or `read_back` to come.
+    /// Plans an error for a call that reads records or a snapshot to come.
     pub fn next_read(&self, error: Error) {
         lock(&self.plan.reads).push_back(error);
     }
@@ -186,6 +186,15 @@ impl Journal for Faulty {
 
     fn load(&self, board: BoardName) -> BoxFuture<'static, Result<Option<Loaded>, Error>> {
         self.planned_read(|| self.inner.load(board))
+    }
+
+    fn read_snapshot(
+        &self,
+        board: BoardName,
+        first: usize,
+        bytes_max: usize,
+    ) -> BoxFuture<'static, Result<Option<SnapshotPart>, Error>> {
+        self.planned_read(|| self.inner.read_snapshot(board, first, bytes_max))
     }
 
     fn read(

@@ -11,7 +11,7 @@ use futures::stream::BoxStream;
 use kokuban_core::ids::{BoardName, Revision};
 
 use crate::outcome::{Error, Outcome, Resolved};
-use crate::record::{Append, BoardInfo, CommitId, Head, Loaded, Record, Rewrite, Snapshot};
+use crate::record::{Append, BoardInfo, CommitId, Head, Loaded, Record, Rewrite, Snapshot, SnapshotPart};
 
 /// An append-only store of records per board with compare-and-swap on revision and chain hash.
 ///
@@ -35,6 +35,16 @@ pub trait Journal: fmt::Debug + Send + Sync + 'static {
 
     /// The newest snapshot and the records after it, seen at one moment. `None`: the board has no record.
     fn load(&self, board: BoardName) -> BoxFuture<'static, Result<Option<Loaded>, Error>>;
+
+    /// Chunks of the newest snapshot from the one numbered `first` on, in at most `bytes_max`, but at least one if
+    /// there is one. `None`: the board has no snapshot. When the head differs from that of the part before, another
+    /// snapshot has taken its place, and the parts do not belong together.
+    fn read_snapshot(
+        &self,
+        board: BoardName,
+        first: usize,
+        bytes_max: usize,
+    ) -> BoxFuture<'static, Result<Option<SnapshotPart>, Error>>;
 
     /// Records after `after`, ascending. The first is not the next one when that was pruned.
     fn read(
@@ -122,6 +132,9 @@ pub struct Caps {
     pub record_bytes_max: usize,
     /// Largest chunk of a snapshot.
     pub chunk_bytes_max: usize,
+    /// The first commit of a board comes after this revision. Above zero where data was restored: boards that did not
+    /// come back may have had the revisions up to it.
+    pub base: Revision,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,6 +161,10 @@ pub struct Stats {
     pub sync_nanos_total: u64,
     pub sync_nanos_last: u64,
     pub sync_nanos_max: u64,
+    /// Groups by their commits: at `n` those of at most 2^n, at the end all larger ones.
+    pub groups_by_commits: [u64; 11],
+    /// Groups by their sync: at `n` those of at most 2^n times 0.1 ms, at the end all longer ones.
+    pub groups_by_sync: [u64; 16],
     pub snapshots: u64,
     pub checkpoints: u64,
 }

@@ -6,6 +6,7 @@
 //! Not known here: rules, JSON, HTTP, what a record means. The chain hash is compared, not computed.
 //! Start at [`Journal`].
 
+pub mod backup;
 #[cfg(any(test, feature = "conformance"))]
 #[doc(hidden)]
 pub mod conformance;
@@ -19,5 +20,5 @@ pub mod sqlite;
 pub use journal::{Caps, Durability, Health, Journal, ReadLimit, Stats, Wake};
 pub use memory::Memory;
 pub use outcome::{Error, Outcome, Refusal, Resolved};
-pub use record::{Append, BoardInfo, CommitId, Head, Loaded, NewRecord, Record, Rewrite, Snapshot};
+pub use record::{Append, BoardInfo, CommitId, Head, Loaded, NewRecord, Record, Rewrite, Snapshot, SnapshotPart};
 pub use sqlite::Sqlite;

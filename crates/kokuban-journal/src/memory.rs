@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use futures::stream::{BoxStream, StreamExt};
@@ -14,7 +15,7 @@ use kokuban_core::ids::{BoardName, Revision};
 
 use crate::journal::{Caps, Durability, Health, Journal, ReadLimit, Stats, Wake};
 use crate::outcome::{Error, Outcome, Refusal, Resolved};
-use crate::record::{Append, BoardInfo, CommitId, Head, Loaded, Record, Rewrite, Snapshot};
+use crate::record::{Append, BoardInfo, CommitId, Head, Loaded, Record, Rewrite, Snapshot, SnapshotPart};
 
 /// See the module.
 #[derive(Debug, Clone, Default)]
@@ -36,8 +37,12 @@ struct Board {
     snapshot: Option<Snapshot>,
 }
 
-const CAPS: Caps =
-    Caps { durability: Durability::Memory, record_bytes_max: 16 * 1024 * 1024, chunk_bytes_max: 1024 * 1024 };
+const CAPS: Caps = Caps {
+    durability: Durability::Memory,
+    record_bytes_max: 16 * 1024 * 1024,
+    chunk_bytes_max: 1024 * 1024,
+    base: Revision::ZERO,
+};
 
 impl Memory {
     #[must_use]
@@ -216,6 +221,17 @@ impl Journal for Memory {
         loaded.map(absent_is_none).boxed()
     }
 
+    fn read_snapshot(
+        &self,
+        board: BoardName,
+        first: usize,
+        bytes_max: usize,
+    ) -> BoxFuture<'static, Result<Option<SnapshotPart>, Error>> {
+        self.on_board(&board, move |board, _| {
+            Ok(board.snapshot.as_ref().map(|snapshot| part(snapshot, first, bytes_max)))
+        })
+    }
+
     fn read(
         &self,
         board: BoardName,
@@ -295,6 +311,17 @@ impl Journal for Memory {
         self.state().closed = true;
         ready(Ok(())).boxed()
     }
+}
+
+fn part(snapshot: &Snapshot, first: usize, bytes_max: usize) -> SnapshotPart {
+    let mut bytes = 0_usize;
+    let fits = |chunk: &&Bytes| {
+        let first = bytes == 0;
+        bytes = bytes.saturating_add(chunk.len().max(1));
+        first || bytes <= bytes_max
+    };
+    let chunks = snapshot.chunks.iter().skip(first).take_while(fits).cloned().collect();
+    SnapshotPart { head: snapshot.head, n_chunks: snapshot.chunks.len(), chunks }
 }
 
 fn absent_is_none<T>(result: Result<Option<T>, Error>) -> Result<Option<T>, Error> {

@@ -4,6 +4,8 @@
 //! may, [`Outcome::Refused`] and [`Outcome::Conflict`] they have not and will not.
 //! Not known here: what the caller should do next, and HTTP.
 
+use std::path::PathBuf;
+
 use kokuban_core::ids::{BoardName, Revision};
 
 use crate::record::Head;
@@ -66,6 +68,9 @@ pub enum Error {
     /// The reason is never [`Refusal::Malformed`] by accident of the data: it speaks of the call.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// The data directory belongs to a server that runs.
+    #[error("the data directory {} is in use by another Kokuban server; stop that one or choose another directory", .0.display())]
+    InUse(PathBuf),
     /// The store cannot be opened. The text names the place and the way out.
     #[error("{0}")]
     Open(String),

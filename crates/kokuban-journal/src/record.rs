@@ -89,6 +89,15 @@ pub struct Snapshot {
     pub chunks: Vec<Bytes>,
 }
 
+/// Some chunks of a snapshot, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotPart {
+    pub head: Head,
+    /// Chunks that the whole snapshot has.
+    pub n_chunks: usize,
+    pub chunks: Vec<Bytes>,
+}
+
 /// All that is needed to have a board in memory again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loaded {

@@ -3,28 +3,22 @@
 //! Invariant: immutable but for what guards itself; bounded by the configuration.
 //! Not known here: routes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::extract::FromRef;
-use kokuban_core::blueprint::Blueprint;
-use kokuban_core::ids::{BlueprintName, BoardName};
 use kokuban_engine::Engine;
 
-use crate::auth::Authenticator;
-use crate::config::Config;
-use crate::metrics::Metrics;
+use crate::config::Durability;
+use crate::metrics::{DataDirectory, Metrics, Readings};
 use crate::pages::Pages;
 use crate::refusals::Refusals;
+use crate::settings::InForce;
 use crate::shutdown::Shutdown;
 use crate::streams::StreamCounts;
 
 #[derive(Debug)]
 pub struct App {
     pub engine: Arc<Engine>,
-    pub config: Arc<Config>,
-    pub blueprints: BTreeMap<BlueprintName, Arc<Blueprint>>,
-    pub authenticator: Arc<Authenticator>,
+    pub settings: InForce,
     pub metrics: Metrics,
     pub shutdown: Shutdown,
     pub refusals: Refusals,
@@ -43,33 +37,31 @@ impl std::ops::Deref for AppState {
     }
 }
 
-impl FromRef<AppState> for Arc<Authenticator> {
-    fn from_ref(state: &AppState) -> Self {
-        Self::clone(&state.authenticator)
-    }
-}
-
 impl App {
-    /// The rules of a board that a first write to this name creates.
+    /// Why the server does not want to be sent work, if it does not.
     #[must_use]
-    pub fn create_with(&self, board: &BoardName) -> Option<Arc<Blueprint>> {
-        let rule = self.config.rule_for(board.as_str())?;
-        self.blueprints.get(&rule.blueprint).cloned()
+    pub fn not_ready(&self) -> Option<&'static str> {
+        if self.shutdown.is_leaving() {
+            Some("the server is about to stop")
+        } else if !self.engine.journal().health().writable {
+            Some("the storage takes no writes; reads go on")
+        } else {
+            None
+        }
     }
-}
 
-impl App {
-    /// Brings the metrics that are read rather than counted up to date.
-    pub fn refresh_metrics(&self) {
-        let engine = self.engine.stats();
-        let journal = self.engine.journal().stats();
-        let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-        self.metrics.boards_loaded.set(signed(engine.boards_loaded));
-        self.metrics.boards_quarantined.set(signed(engine.boards_quarantined));
-        self.metrics.leases.set(signed(self.engine.n_leases()));
-        let commits = journal.commits.saturating_sub(self.metrics.commits.get());
-        self.metrics.commits.inc_by(commits);
-        let failures = journal.failures.saturating_sub(self.metrics.append_failures.get());
-        self.metrics.append_failures.inc_by(failures);
+    /// What is to be known of the server now, for the metrics. Looks at files.
+    pub(crate) fn readings(&self) -> Readings {
+        let settings = self.settings.now();
+        let config = &settings.config;
+        let data = (config.durability == Durability::Disk).then(|| DataDirectory::look(&config.data)).flatten();
+        Readings {
+            engine: self.engine.stats(),
+            journal: self.engine.journal().stats(),
+            ready: self.not_ready().is_none(),
+            writable: self.engine.journal().health().writable,
+            limits: config.limits.named(),
+            data,
+        }
     }
 }

@@ -1,16 +1,18 @@
 //! Who calls: from a header in mode `open`, from a token in mode `token`.
 //!
 //! **Invariants**: a secret is compared as its SHA-256, in constant time and against every token, and is never
-//! kept, shown or logged. What a credential says beats what a header says.
+//! kept, shown or logged. What a credential says beats what a header says. A credential that is configured no longer,
+//! or otherwise, is known as such wherever a caller it belonged to is still served.
 //! Not known here: roles of a board (its blueprint has them), and what a route needs.
 
 use std::fmt;
 use std::sync::Arc;
 
-use axum::extract::{FromRef, FromRequestParts, MatchedPath};
+use axum::extract::{FromRequestParts, MatchedPath};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName};
+use kokuban_api::answers::CallerInfo;
 use kokuban_api::headers::AGENT;
 use kokuban_api::problem::{ErrorCode, Problem};
 use kokuban_core::caller::Actor;
@@ -41,22 +43,35 @@ pub struct Caller {
     boards: Arc<[Pattern]>,
 }
 
-/// What a caller showed, by a name that may be logged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// What a caller showed.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Credential {
     /// Nothing: mode `open`.
     Open,
-    /// The token at this place of the configuration.
-    Token(usize),
+    /// The secret with this hash.
+    Token(Sha256),
 }
 
-impl fmt::Display for Credential {
+/// The hash is not for logs: a short secret could be guessed from it.
+impl fmt::Debug for Credential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Open => f.write_str("open"),
-            Self::Token(place) => write!(f, "token-{place}"),
-        }
+        f.write_str(match self {
+            Self::Open => "open",
+            Self::Token(_) => "token",
+        })
     }
+}
+
+/// What the credential of a caller means now, for somebody who is served since it was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    AsItWas,
+    /// It admits the same agent to the board, in other roles.
+    OtherRoles,
+    /// It opens the board no longer.
+    OtherBoards,
+    /// Nobody is let in with it.
+    Ended,
 }
 
 impl Caller {
@@ -64,6 +79,10 @@ impl Caller {
     #[must_use]
     pub fn may_see(&self, board: &BoardName) -> bool {
         self.boards.iter().any(|pattern| pattern.matches(board.as_str()))
+    }
+
+    fn has_roles_of(&self, other: &Self) -> bool {
+        (self.admin, self.observer) == (other.admin, other.observer)
     }
 
     /// The caller as the rules know it.
@@ -98,6 +117,35 @@ impl Caller {
     }
 }
 
+impl Caller {
+    /// Whether no board is hidden from the credential.
+    fn sees_all(&self) -> bool {
+        self.boards.iter().any(Pattern::is_any)
+    }
+
+    /// What `GET /v1` tells a caller about itself.
+    pub(crate) fn info(&self) -> CallerInfo {
+        let roles = [("admin", self.admin), ("observer", self.observer)];
+        CallerInfo {
+            agent: self.agent.clone(),
+            roles: roles.into_iter().filter(|(_, has)| *has).map(|(role, _)| role.to_owned()).collect(),
+            boards: self.boards.iter().map(|pattern| pattern.as_str().to_owned()).collect(),
+        }
+    }
+
+    /// # Errors
+    /// 403 `forbidden`.
+    pub fn require_admin_of_all(&self) -> Result<(), Problem> {
+        self.require_admin()?;
+        if self.sees_all() {
+            Ok(())
+        } else {
+            let detail = "this call is about every board, and your token is for some of them only";
+            Err(Problem::new(ErrorCode::Forbidden, detail))
+        }
+    }
+}
+
 /// Finds the caller of a request.
 #[derive(Debug)]
 pub struct Authenticator {
@@ -126,7 +174,7 @@ impl Authenticator {
             boards: Arc::clone(&all_boards),
         };
         let anonymous = open(AgentName::new(ANONYMOUS).expect("a valid name"), false);
-        let tokens = config.tokens.iter().enumerate().map(|(place, token)| known(place, token, config)).collect();
+        let tokens = config.tokens.iter().map(|token| known(token, config)).collect();
         Self { mode: config.auth, tokens, anonymous, all_boards }
     }
 
@@ -172,6 +220,35 @@ impl Authenticator {
         Ok(caller.clone())
     }
 
+    /// What the credential of a caller, who was let in before, means now.
+    pub(crate) fn standing(&self, caller: &Caller, board: &BoardName) -> Standing {
+        match self.now(caller) {
+            Some(now) => match (now.may_see(board), now.has_roles_of(caller)) {
+                (false, _) => Standing::OtherBoards,
+                (true, false) => Standing::OtherRoles,
+                (true, true) => Standing::AsItWas,
+            },
+            None => Standing::Ended,
+        }
+    }
+
+    /// The same for a caller who needs the whole server.
+    pub(crate) fn is_still_admin_of_all(&self, caller: &Caller) -> bool {
+        self.now(caller).is_some_and(|now| now.require_admin_of_all().is_ok())
+    }
+
+    /// A caller who was let in before, as the credential makes it now; `None` where it has ended.
+    fn now<'c>(&'c self, caller: &'c Caller) -> Option<&'c Caller> {
+        match (self.mode, caller.credential) {
+            (AuthMode::Open, Credential::Open) => Some(caller),
+            (AuthMode::Token, Credential::Token(sha256)) => {
+                let known = self.tokens.iter().find(|known| known.sha256 == sha256);
+                known.map(|known| &known.caller).filter(|now| now.agent == caller.agent)
+            }
+            (AuthMode::Open, Credential::Token(_)) | (AuthMode::Token, Credential::Open) => None,
+        }
+    }
+
     /// Looks at every token, so that the time taken says nothing about which one it was.
     fn find(&self, secret: &[u8]) -> Option<&Caller> {
         let hash = Sha256::of(secret);
@@ -185,14 +262,14 @@ impl Authenticator {
     }
 }
 
-fn known(place: usize, token: &Token, config: &Config) -> Known {
+fn known(token: &Token, config: &Config) -> Known {
     let has = |role: ServerRole, named: &[AgentName]| token.roles.contains(&role) || named.contains(&token.agent);
     let caller = Caller {
         agent: token.agent.clone(),
         named: true,
         admin: has(ServerRole::Admin, &config.roles.admin),
         observer: has(ServerRole::Observer, &config.roles.observer),
-        credential: Credential::Token(place),
+        credential: Credential::Token(token.sha256),
         boards: Arc::from(token.boards.as_slice()),
     };
     Known { sha256: token.sha256, caller }
@@ -221,17 +298,18 @@ fn bearer(value: &[u8]) -> Option<&[u8]> {
     (scheme.eq_ignore_ascii_case(b"bearer") && fits).then_some(secret)
 }
 
-impl<S> FromRequestParts<S> for Caller
-where
-    S: Send + Sync,
-    Arc<Authenticator>: FromRef<S>,
-{
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let caller = Arc::<Authenticator>::from_ref(state).authenticate(&parts.headers)?;
-        if let Some(context) = parts.extensions.get::<Arc<RequestContext>>() {
-            context.identify(caller.agent.clone(), parts.extensions.get::<MatchedPath>());
+    /// # Errors
+    /// Those of [`Authenticator::authenticate`], and 429 `rate_limited`.
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let context = parts.extensions.get::<Arc<RequestContext>>();
+        let context = context.ok_or_else(|| ApiError::new(ErrorCode::Internal, "the edge was not passed"))?;
+        let caller = context.settings.authenticator.authenticate(&parts.headers)?;
+        context.identify(caller.agent.clone(), parts.extensions.get::<MatchedPath>());
+        if let Some(rates) = &context.settings.rates {
+            rates.count(&caller.agent)?;
         }
         Ok(caller)
     }
@@ -307,7 +385,7 @@ mod tests {
         let ra = tokens.authenticate(&headers(&[("authorization", "Bearer secret-of-ra")])).unwrap();
         assert_eq!(
             (ra.agent.as_str(), ra.admin, ra.observer, ra.credential),
-            ("ra", false, true, Credential::Token(0))
+            ("ra", false, true, Credential::Token(Sha256::of(b"secret-of-ra")))
         );
         assert!(ra.may_see(&BoardName::new("order-7").unwrap()) && !ra.may_see(&BoardName::new("other").unwrap()));
         assert_eq!(ra.require_admin().unwrap_err().known_code(), Some(ErrorCode::Forbidden));

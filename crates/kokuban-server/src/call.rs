@@ -26,7 +26,8 @@ use smol_str::{SmolStr, ToSmolStr};
 use tokio::time::Instant;
 
 use crate::app::AppState;
-use crate::auth::Caller;
+use crate::auth::{Caller, Standing};
+use crate::config::Config;
 use crate::edge::{BodyNeed, RequestContext, read_body};
 use crate::error::{ApiError, ApiResult};
 use crate::streams::Place;
@@ -73,6 +74,12 @@ impl FromRequest<AppState> for Call {
 }
 
 impl Call {
+    /// The configuration that the request is judged by.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.context.settings.config
+    }
+
     /// The raw query, for the reader of the route.
     #[must_use]
     pub fn query(&self) -> Option<&str> {
@@ -171,7 +178,7 @@ impl Call {
     /// 415, 413, 400 and the 422 of a number that cannot be kept.
     pub async fn json(&mut self, need: BodyNeed) -> ApiResult<Option<Value>> {
         let body = std::mem::take(self.body.get_mut().expect("nobody panics while taking the body"));
-        let bytes = read_body(&self.headers, body, need, self.app.config.body_limits()).await?;
+        let bytes = read_body(&self.headers, body, need, self.config().body_limits()).await?;
         if bytes.is_empty() && need == BodyNeed::Optional {
             return Ok(None);
         }
@@ -223,9 +230,13 @@ impl Call {
         if self.caller.may_see(name) {
             return Ok(());
         }
-        // Said of every such name, whether there is a board or not. To create one is no way out.
+        Err(self.not_reached())
+    }
+
+    /// Said of every such name, whether there is a board or not. To create one is no way out.
+    fn not_reached(&self) -> ApiError {
         let detail = format!("the token of `{}` opens no board of this name", self.caller.agent);
-        Err(Problem::new(ErrorCode::BoardNotFound, detail).with_next(Next::action(NextAction::Stop)).into())
+        Problem::new(ErrorCode::BoardNotFound, detail).with_next(Next::action(NextAction::Stop)).into()
     }
 
     /// The newest state, at least as new as `min_position` asks.
@@ -283,10 +294,27 @@ impl Call {
     /// # Errors
     /// 429 `rate_limited`.
     pub(crate) fn wait_in_line(&self) -> ApiResult<Place> {
-        let max = self.app.config.limits.streams_per_caller_max;
+        let max = self.config().limits.streams_per_caller_max;
         let place = self.app.streams.enter(&self.caller.agent, max, &self.app.metrics.waiting_reads)?;
         self.context.waits();
         Ok(place)
+    }
+
+    /// Waits for `work` as long as the caller's credential opens the board.
+    ///
+    /// # Errors
+    /// 401 `unauthenticated`; 404 `board_not_found`, where the credential does not reach the board any more.
+    pub(crate) async fn while_let_in<T>(&self, board: &BoardName, work: impl Future<Output = T>) -> ApiResult<T> {
+        let shut_out = self.app.settings.when(self.caller.clone(), board.clone(), |standing| match standing {
+            Standing::AsItWas | Standing::OtherRoles => None,
+            Standing::OtherBoards => Some(self.not_reached()),
+            Standing::Ended => Some(ApiError::new(ErrorCode::Unauthenticated, "this server knows the token no longer")),
+        });
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            refused = shut_out => Err(refused),
+        }
     }
 
     /// Checks that the caller may read the zone of `board`.
@@ -320,16 +348,19 @@ impl Call {
             request_id: self.request_id(),
             trace_id: self.context.trace.as_ref().map(|trace| SmolStr::new(&trace.trace_id)),
             repeat: asked.repeat,
-            create_with: self.app.create_with(name).filter(|_| asked.may_create),
+            create_with: self.context.settings.create_with(name).filter(|_| asked.may_create),
             dry_run: asked.dry_run,
             wait: asked.wait,
         };
-        if !asked.wait.is_zero() {
+        let waits = !asked.wait.is_zero();
+        if waits {
             self.context.waits();
         }
         let about = asked.about.clone();
         let version = asked.version;
-        match self.app.engine.submit(name, request).await {
+        let submitted = self.app.engine.submit(name, request);
+        let submitted = if waits { self.while_let_in(name, submitted).await? } else { submitted.await };
+        match submitted {
             Ok(answer) => Ok(answer),
             Err(error) => {
                 let mut error = self.engine_problem_about(name, error, about.as_ref());

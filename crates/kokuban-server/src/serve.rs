@@ -14,16 +14,18 @@ use kokuban_journal::{Journal, Memory, Sqlite, sqlite};
 
 use crate::accept::{self, Listener};
 use crate::app::{App, AppState};
-use crate::auth::Authenticator;
-use crate::config::{self, Config};
+use crate::config::{self, Config, Sources};
 use crate::edge::Edge;
 use crate::measured::Measured;
 use crate::metrics::Metrics;
 use crate::pages::Pages;
 use crate::refusals::Refusals;
+use crate::reload::Reload;
 use crate::routes;
+use crate::settings::{InForce, Settings};
 use crate::shutdown::Shutdown;
 use crate::streams::StreamCounts;
+use crate::telemetry::Log;
 
 /// A server that is bound and ready, and not yet serving.
 #[derive(Debug)]
@@ -31,6 +33,7 @@ pub struct Server {
     listener: Listener,
     app: AppState,
     shutdown: Shutdown,
+    connections_max: usize,
 }
 
 impl Server {
@@ -39,9 +42,10 @@ impl Server {
     /// # Errors
     /// With a text that says what to do.
     pub async fn open(config: Config, salvage: sqlite::Salvage, shutdown: Shutdown) -> anyhow::Result<Self> {
-        let blueprints = config::load_blueprints(&config)?;
+        let settings = Settings::of(config)?;
+        let config = &settings.config;
         let metrics = Metrics::new();
-        let journal = open_journal(&config, salvage).await?;
+        let journal = open_journal(config, salvage).await?;
         let journal = Arc::new(Measured { journal, metrics: metrics.clone() });
         let options = EngineOptions {
             mailbox_requests_max: config.limits.mailbox_commands_max,
@@ -54,18 +58,18 @@ impl Server {
         let engine = Engine::start(journal, options).await.context("the boards cannot be listed")?;
         let listener = Listener::bind(config.listen)
             .with_context(|| format!("cannot listen on {}; is another server running there?", config.listen))?;
+        let connections_max = accept::connections_allowed(config.limits.connections_max);
+        tell(config, listener.local_addr(), connections_max, engine.journal().stats().boards);
         let app = AppState(Arc::new(App {
             engine,
-            authenticator: Arc::new(Authenticator::new(&config)),
-            config: Arc::new(config),
-            blueprints,
+            settings: InForce::new(settings),
             metrics,
             shutdown: shutdown.clone(),
             refusals: Refusals::default(),
             pages: Pages::default(),
             streams: Arc::new(StreamCounts::default()),
         }));
-        Ok(Self { listener, app, shutdown })
+        Ok(Self { listener, app, shutdown, connections_max })
     }
 
     /// The address in use.
@@ -74,14 +78,20 @@ impl Server {
         self.listener.local_addr()
     }
 
+    /// What reads the configuration again, which came from these sources.
+    #[must_use]
+    pub fn reload(&self, sources: Sources, log: Log) -> Reload {
+        Reload::new(self.app.settings.clone(), self.app.metrics.clone(), sources, log)
+    }
+
     /// Serves until the shutdown begins, and stops in order.
     pub async fn run(self) {
-        let config = Arc::clone(&self.app.config);
+        let config = self.app.settings.now().config.clone();
         let within = Duration::from_millis(config.timeouts.shutdown_ms);
-        let edge = Edge::new(routes::router(self.app.clone()), &config, self.app.metrics.clone());
+        let edge = Edge::new(routes::router(self.app.clone()), self.app.settings.clone(), self.app.metrics.clone());
         let options = accept::Options {
             timeouts: config.accept_timeouts(),
-            connections_max: config.limits.connections_max,
+            connections_max: self.connections_max,
             // The rest of the time is the boards'.
             stop_within: within / 2,
             connections: self.app.metrics.connections.clone(),
@@ -91,9 +101,33 @@ impl Server {
             shutdown.stopping().await;
             engine.end_waits();
         });
-        accept::serve(self.listener, edge, options, self.shutdown).await;
+        let connections_dropped = accept::serve(self.listener, edge, options, self.shutdown).await;
         waits.abort();
         self.app.engine.close(within / 2).await;
+        tracing::info!(connections_dropped, "stopped");
+    }
+}
+
+/// One line for each start, with what one wants to know of it first.
+fn tell(config: &Config, listen: SocketAddr, connections_max: usize, boards: u64) {
+    let (durability, data) = match config.durability {
+        config::Durability::Disk => ("disk", config.data.display().to_string()),
+        config::Durability::Memory => ("memory", "-".to_owned()),
+    };
+    let auth = match config.auth {
+        config::AuthMode::Open => "open",
+        config::AuthMode::Token => "token",
+    };
+    let (version, tokens) = (env!("CARGO_PKG_VERSION"), config.tokens.len());
+    tracing::info!(version, %listen, data, durability, auth, tokens, boards, connections_max, "started");
+    let wanted = config.limits.connections_max;
+    if connections_max < wanted {
+        tracing::warn!(
+            setting = "limits.connections_max",
+            wanted,
+            allowed = connections_max,
+            "a limit is lowered: the system allows no more open files (`ulimit -n`)"
+        );
     }
 }
 

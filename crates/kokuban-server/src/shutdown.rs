@@ -1,7 +1,7 @@
 //! The one word that stops the server, and everybody who listens for it.
 //!
-//! Invariant: the phase only moves forward: running, stopping, killed.
-//! Not known here: what a stream or a connection does when it hears the word.
+//! Invariant: the phase only moves forward: running, leaving, stopping, killed.
+//! Not known here: signals, and what a stream or a connection does when it hears the word.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +11,8 @@ use tokio::sync::watch;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     Running,
+    /// All is served as before, and whoever asks is told to go elsewhere.
+    Leaving,
     /// Nothing new is begun; what runs may end within the bound.
     Stopping,
     /// Everything ends now.
@@ -37,6 +39,11 @@ impl Shutdown {
         Self::default()
     }
 
+    /// Says that the graceful stop comes soon.
+    pub fn leave(&self) {
+        self.advance(Phase::Leaving);
+    }
+
     /// Asks for the graceful stop.
     pub fn begin(&self) {
         self.advance(Phase::Stopping);
@@ -45,6 +52,12 @@ impl Shutdown {
     /// Asks for the immediate stop.
     pub fn kill(&self) {
         self.advance(Phase::Killed);
+    }
+
+    /// Whether the server is about to stop, or stops.
+    #[must_use]
+    pub fn is_leaving(&self) -> bool {
+        *self.phase.borrow() >= Phase::Leaving
     }
 
     #[must_use]
@@ -63,7 +76,9 @@ impl Shutdown {
     }
 
     fn advance(&self, to: Phase) {
-        self.stopping.store(true, Ordering::Release);
+        if to >= Phase::Stopping {
+            self.stopping.store(true, Ordering::Release);
+        }
         self.phase.send_if_modified(|phase| {
             let forward = to > *phase;
             if forward {
@@ -76,33 +91,6 @@ impl Shutdown {
     async fn reached(&self, phase: Phase) {
         // An error means that the sender is gone, and `self` is one.
         let _ = self.phase.subscribe().wait_for(|now| *now >= phase).await;
-    }
-
-    /// Turns the first SIGTERM or SIGINT into the graceful stop and the second into the immediate one.
-    /// Runs until then, so it is a task of its own.
-    ///
-    /// # Errors
-    /// The signals cannot be listened to.
-    pub fn on_signals(&self) -> std::io::Result<impl Future<Output = ()> + Send + use<>> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let shutdown = self.clone();
-        Ok(async move {
-            for first in [true, false] {
-                let name = tokio::select! {
-                    _ = terminate.recv() => "SIGTERM",
-                    _ = interrupt.recv() => "SIGINT",
-                };
-                if first {
-                    tracing::info!(signal = name, "stopping; a second signal stops at once");
-                    shutdown.begin();
-                } else {
-                    tracing::warn!(signal = name, "stopping at once");
-                    shutdown.kill();
-                }
-            }
-        })
     }
 }
 
@@ -120,6 +108,17 @@ mod tests {
         task.await.unwrap();
         shutdown.stopping().await;
         assert!(shutdown.is_stopping());
+    }
+
+    #[tokio::test]
+    async fn who_leaves_has_not_stopped() {
+        let shutdown = Shutdown::new();
+        assert!(!shutdown.is_leaving());
+        shutdown.leave();
+        assert!(shutdown.is_leaving() && !shutdown.is_stopping());
+        assert!(futures::FutureExt::now_or_never(shutdown.stopping()).is_none());
+        shutdown.begin();
+        assert!(shutdown.is_leaving() && shutdown.is_stopping());
     }
 
     #[tokio::test]

@@ -10,24 +10,39 @@ use std::panic::PanicHookInfo;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::{Layer, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Registry, reload};
 
 use crate::config::{Config, LogFormat, LogLevel};
 
 /// All our crates, and the targets named after them, begin so.
 const OURS: &str = "kokuban";
 
+/// The log of the process, whose level can be changed.
+#[derive(Debug, Clone)]
+pub struct Log(Option<reload::Handle<Targets, Registry>>);
+
 /// Starts logging for the process, and reports panics there. The first call counts, later ones change nothing.
-pub fn start(config: &Config) {
-    let filter = filter(config.log_level);
-    let registry = tracing_subscriber::registry();
+pub fn start(config: &Config) -> Log {
+    let (filter, handle) = reload::Layer::new(filter(config.log_level));
     let layer = match config.log_format {
         LogFormat::Text => {
             tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).boxed()
         }
         LogFormat::Json => tracing_subscriber::fmt::layer().with_writer(io::stderr).json().flatten_event(true).boxed(),
     };
-    if registry.with(layer.with_filter(filter)).try_init().is_ok() {
-        std::panic::set_hook(Box::new(report_panic));
+    if tracing_subscriber::registry().with(layer.with_filter(filter)).try_init().is_err() {
+        return Log(None);
+    }
+    std::panic::set_hook(Box::new(report_panic));
+    Log(Some(handle))
+}
+
+impl Log {
+    pub fn set_level(&self, level: LogLevel) {
+        if let Some(handle) = &self.0 {
+            // It fails only where the log is gone, and then there is nowhere to say so.
+            let _ = handle.reload(filter(level));
+        }
     }
 }
 

@@ -1,19 +1,31 @@
 //! The command line: commands, flags, their environment variables and their texts.
 //!
 //! Invariant: what clap accepts is syntactically complete; a usage error exits with 2 before anything is sent.
-//! Not known here: what a command does.
+//! Not known here: what a command does. To add one: a variant here with `examples!`, its name in `help::GROUPS`, an
+//! arm in `main::run`, a golden transcript in `tests/it/cli`.
 
-mod board;
-mod server;
+mod boards;
+mod entries;
+mod events;
+mod help;
+mod leases;
+mod notes;
+mod servers;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
-pub(crate) use board::*;
-pub(crate) use server::*;
+pub(crate) use self::boards::*;
+pub(crate) use self::entries::*;
+pub(crate) use self::events::*;
+pub(crate) use self::help::command;
+use self::help::examples;
+pub(crate) use self::leases::*;
+pub(crate) use self::notes::*;
+pub(crate) use self::servers::*;
 
 /// A networked blackboard for teams of agents.
 #[derive(Debug, Parser)]
-#[command(name = "kokuban", version, about, disable_help_subcommand = true)]
+#[command(name = "kokuban", version, about, arg_required_else_help = false)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) client: ClientArgs,
@@ -21,163 +33,175 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
+impl Cli {
+    /// What this process was called with; ends it where that is help or a usage error.
+    pub(crate) fn of_process() -> Self {
+        let mut command = command();
+        let matches = command.get_matches_mut();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
+    }
+}
+
 /// Which server, which board, who calls and how the answer is shown.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Options of the client commands")]
+#[command(next_help_heading = "Server, caller and output")]
 pub(crate) struct ClientArgs {
     /// Address of the server [default: http://127.0.0.1:7411].
     #[arg(long, global = true, env = "KOKUBAN_URL", value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// Credential of the caller.
+    /// Credential of the caller; better kept in the variable, where others do not see it.
     #[arg(long, global = true, env = "KOKUBAN_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
-    /// Name of the caller [default: cli-USER, or that of the token].
+    /// Name of the caller [default: that of the token, or cli-USER].
     #[arg(long, global = true, env = "KOKUBAN_AGENT", value_name = "NAME")]
     pub(crate) agent: Option<String>,
     /// Board to work on.
     #[arg(long, short = 'b', global = true, env = "KOKUBAN_BOARD", value_name = "BOARD")]
     pub(crate) board: Option<String>,
+    /// Give up when there is no answer within this time [default: 30000].
+    #[arg(long, global = true, env = "KOKUBAN_TIMEOUT_MS", value_name = "MS")]
+    pub(crate) timeout_ms: Option<u64>,
     /// Form of the output [default: table on a terminal, json in a pipe].
-    #[arg(long, short, global = true, value_name = "FORM")]
+    #[arg(long, short, global = true, env = "KOKUBAN_OUTPUT", value_name = "FORM")]
     pub(crate) output: Option<Form>,
 }
 
-/// How results are shown.
+/// How results are shown. Without texts for help, so that help stays short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
-    /// For people.
     Table,
-    /// One JSON document, indented.
+    // One document, indented.
     Json,
-    /// One JSON document a line.
+    // One document a line.
     Jsonl,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a server.
-    Serve(ServeArgs),
     /// Run a server for development: in memory, boards made by their first write.
+    #[command(after_help = examples!["kokuban dev", "kokuban dev --listen 127.0.0.1:0 --data ./board-data"])]
     Dev(ServeArgs),
+    /// Write a first deployment: configuration, tokens, a blueprint, a compose file.
+    #[command(after_help = examples![
+        "kokuban init deployment",
+        "kokuban init deployment --agents planner,writer,editor --arbiter editor",
+    ])]
+    Init(InitArgs),
+    /// Tell whether a server takes writes, by the exit code; for health checks.
+    #[command(after_help = examples!["kokuban ready", "kokuban ready --url http://127.0.0.1:7411"])]
+    Ready,
     /// Watch three agents work on one board, with all that can go wrong.
+    #[command(after_help = examples![
+        "kokuban demo",
+        "kokuban demo --kill-server",
+        "kokuban demo --url http://127.0.0.1:7411",
+        "kokuban demo --url http://127.0.0.1:7411 --tokens deployment/tokens",
+    ])]
     Demo(DemoArgs),
     /// Show an entry.
+    #[command(after_help = examples![
+        "kokuban get -b shop working/plan",
+        "kokuban get -b shop working/plan --value | jq .features",
+        "kokuban get -b shop working/plan --version 2              # as it was",
+        "kokuban get -b shop working/plan --until-status confirmed # wait for it",
+    ])]
     Get(GetArgs),
     /// Write the value of an entry.
+    #[command(after_help = examples![
+        "kokuban put -b shop working/plan '{\"features\": [\"bookkeeping\"]}'",
+        "kokuban put -b shop working/plan @plan.json --version 3   # 3 is what you read",
+        "kokuban put -b shop working/title 'Spring' --string --if-absent",
+        "echo '[1, 2]' | kokuban put -b shop working/list -",
+    ])]
     Put(PutArgs),
     /// Change leaves of an entry.
+    #[command(after_help = examples![
+        "kokuban patch -b shop working/plan --set budget.total=100 --version 3",
+        "kokuban patch -b shop working/plan --set 'owner=\"ra\"' --unset draft --version 3",
+    ])]
     Patch(PatchArgs),
     /// Move an entry to another status.
+    #[command(after_help = examples!["kokuban move -b shop working/plan processing --version 3"])]
     Move(MoveArgs),
     /// Delete an entry; its version counter stays.
+    #[command(after_help = examples!["kokuban delete -b shop working/plan --version 3"])]
     Delete(DeleteArgs),
     /// List the entries of a board or zone.
+    #[command(after_help = examples![
+        "kokuban list -b shop",
+        "kokuban list -b shop working --status raw --values",
+        "kokuban list -b shop -o jsonl | jq -r .key",
+    ])]
     List(ListArgs),
-    /// Follow what happens on a board.
+    /// Follow what happens on a board, until ^C.
+    #[command(after_help = examples![
+        "kokuban watch -b shop",
+        "kokuban watch -b shop --after start --values",
+        "kokuban watch -b shop --zone working --status confirmed --count 1   # wait for one",
+    ])]
     Watch(WatchArgs),
     /// Show past commits, newest first.
+    #[command(after_help = examples![
+        "kokuban history -b shop",
+        "kokuban history -b shop working/plan --values",
+        "kokuban history -b shop --by ra --kind deleted",
+    ])]
     History(HistoryArgs),
-    /// Remarks on an entry.
+    /// Leave, read and close remarks on an entry.
     #[command(subcommand)]
     Note(NoteCommand),
-    /// The exclusive right to write an entry for a time.
+    /// Take, keep and give back the exclusive right to write an entry.
     #[command(subcommand)]
     Lease(LeaseCommand),
     /// Lease the next free entry of a zone.
+    #[command(after_help = examples![
+        "kokuban claim -b shop working --status raw --to-status processing",
+        "kokuban claim -b shop working --ttl-ms 600000 --wait-ms 30000",
+    ])]
     Claim(ClaimArgs),
-    /// Create, show, list and delete boards.
+    /// Create, show, export, list and delete boards.
     #[command(subcommand)]
     Board(BoardCommand),
-    /// Write a board's history as JSON lines, for `verify`.
-    Export,
-    /// Check the chain of an export or of a data directory.
-    Verify(VerifyArgs),
+    /// Show the rules of boards.
+    #[command(subcommand)]
+    Blueprint(BlueprintCommand),
+    /// What `board export` does.
+    #[command(hide = true)]
+    Export(WhichBoard),
+    /// Run a server.
+    #[command(after_help = examples![
+        "kokuban serve --data ./board-data",
+        "kokuban serve --config kokuban.toml",
+    ])]
+    Serve(ServeArgs),
     /// Check server configurations and blueprints.
+    #[command(after_help = examples![
+        "kokuban check-config kokuban.toml newsroom.toml",
+        "kokuban check-config --strict newsroom.toml     # in a pipeline",
+    ])]
     CheckConfig(CheckConfigArgs),
+    /// What a server is configured to be.
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Make credentials.
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Check the chain of an export or of a data directory.
+    #[command(after_help = examples![
+        "kokuban verify shop.jsonl",
+        "kokuban verify ./board-data               # while no server runs on it",
+    ])]
+    Verify(VerifyArgs),
+    /// Print completions for a shell.
+    #[command(after_help = examples![
+        "source <(kokuban completions bash)",
+        "kokuban completions fish > ~/.config/fish/completions/kokuban.fish",
+    ])]
+    Completions(CompletionsArgs),
     /// An agent of `demo`, started by it.
     #[command(hide = true)]
     DemoAgent(DemoAgentArgs),
 }
 
 #[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn client_options_may_stand_before_and_after_the_command() {
-        for line in ["kokuban -b t1 -o json get z/k", "kokuban get z/k -b t1 -o json"] {
-            let cli = Cli::try_parse_from(line.split(' ')).expect(line);
-            assert_eq!((cli.client.board.as_deref(), cli.client.output), (Some("t1"), Some(Form::Json)));
-        }
-    }
-
-    #[test]
-    fn every_command_can_be_given_with_all_client_options() {
-        let options = "--url http://h:1 --token s --agent a --board b --output json";
-        for line in [
-            "serve --listen 127.0.0.1:0 --data d --config f --durability memory --log-format json --insecure-open --salvage",
-            "dev",
-            "demo --data d --kill-server",
-            "demo-agent ra",
-            "get z/k --version 1 --full --value",
-            "get z/k --after-version 1 --until-status raw --wait-ms 5",
-            "put z/k -1 --version 1 --status raw --lease-token 4 --reason why",
-            "put z/k text --string --if-absent",
-            "patch z/k --set a=1 --set b=2 --unset c --version 1",
-            "move z/k raw --version 1",
-            "delete z/k --version 1",
-            "list z --prefix p --status s --owner o --values --at 3 --limit 5",
-            "watch --zone z --key k --prefix p --status s --kind created --after start --snapshot --values --count 1",
-            "watch --after 00000000000000ab.3 --coalesce-ms 5",
-            "history z/k --by a --kind created --values --limit 5",
-            "note add z/k text --version 1",
-            "note list z/k",
-            "note close z/k n1",
-            "lease acquire z/k --ttl-ms 5 --wait-ms 5 --takeover",
-            "lease renew z/k 4 --ttl-ms 5",
-            "lease release z/k 4",
-            "lease show z/k",
-            "lease revoke z/k --reason why",
-            "claim z --status raw --prefix p --to-status processing --ttl-ms 5 --wait-ms 5",
-            "board create --blueprint default --title t",
-            "board show",
-            "board list",
-            "board delete",
-            "export",
-            "verify f",
-            "check-config f g",
-            "token new ra --role admin --role observer --boards x --boards y",
-        ] {
-            for whole in [format!("kokuban {line} {options}"), format!("kokuban {options} {line}")] {
-                let cli = Cli::try_parse_from(whole.split(' ')).unwrap_or_else(|refused| panic!("{whole}: {refused}"));
-                let client = (cli.client.token.as_deref(), cli.client.agent.as_deref(), cli.client.board.as_deref());
-                assert_eq!(client, (Some("s"), Some("a"), Some("b")), "{whole}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_contradicts_itself_is_a_usage_error() {
-        for line in [
-            "kokuban put z/k 1 --if-absent --version 3",
-            "kokuban get z/k --version 1 --at 2",
-            "kokuban patch z/k",
-            "kokuban watch --after 12",
-            "kokuban lease renew z/k",
-            "kokuban frobnicate",
-        ] {
-            let refused = Cli::try_parse_from(line.split(' ')).expect_err(line);
-            assert_eq!(refused.exit_code(), 2, "{line}");
-        }
-    }
-}
+mod tests;

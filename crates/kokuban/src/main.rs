@@ -6,98 +6,100 @@
 mod args;
 mod caller;
 mod commands;
+mod credential;
 mod demo;
 mod failure;
+mod init;
 mod output;
 mod serve;
+mod shell;
 mod stdin;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use kokuban_client::Board;
 
-use crate::args::{Cli, Command};
+use crate::args::{BoardCommand, Cli, ClientArgs, Command};
 use crate::failure::Outcome;
-use crate::output::Output;
+use crate::output::{Output, Paint};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const FIRST_STEPS: &str = "\
-Kokuban is a networked blackboard for teams of agents. The first three things to do:
-
-  kokuban demo                      watch three agents work on one board, with all that can go wrong
-  kokuban dev                       run a server here, in memory, boards made by their first write
-  kokuban put -b first working/hello '\"world\"'
-                                    write the first entry (in another terminal), then
-                                    `kokuban watch -b first --after start` follows the board
-
-All commands: kokuban --help";
+const FIRST_STEPS: &str = include_str!("first-steps.txt");
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::of_process();
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            output::complain(&failure.to_string());
+            output::complain(&failure.shown(Paint::of_stderr()));
             failure.exit_code()
         }
     }
 }
 
-fn run(cli: Cli) -> Outcome {
-    let Some(command) = cli.command else {
-        return Ok(output::print(FIRST_STEPS)?);
-    };
-    match command {
-        Command::Serve(args) => serve::serve(&args, serve::Mode::Serve),
-        Command::Dev(args) => serve::serve(&args, serve::Mode::Dev),
-        Command::Verify(args) => commands::verify::run(&args),
-        Command::CheckConfig(args) => commands::check_config::run(&args),
-        Command::Token(args) => commands::token::run(&args),
-        other => {
-            // Client commands wait for the network and little else.
-            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-            let outcome = runtime.block_on(client_command(other, &cli.client));
-            runtime.shutdown_background();
-            outcome
-        }
-    }
-}
-
-async fn client_command(command: Command, client: &args::ClientArgs) -> Outcome {
+fn run(Cli { client, command }: Cli) -> Outcome {
     let out = Output::new(client.output);
     match command {
-        Command::Demo(args) => demo::run(&args, client).await,
-        Command::DemoAgent(args) => demo::agent(&args, client).await,
-        Command::Board(args) => commands::board::run(args, client, out).await.map_err(|f| f.asked_by(client)),
-        other => board_command(other, client, out).await.map_err(|f| f.asked_by(client)),
+        None => Ok(output::print(FIRST_STEPS)?),
+        Some(Command::Dev(args)) => serve::serve(&args, serve::Mode::Dev),
+        Some(Command::Serve(args)) => serve::serve(&args, serve::Mode::Serve),
+        Some(Command::CheckConfig(args)) => commands::check_config::run(&args, Output::for_lines(client.output)),
+        Some(Command::Config(args)) => commands::config::run(&args, out),
+        Some(Command::Token(args)) => commands::token::run(&args, Output::for_lines(client.output)),
+        Some(Command::Verify(args)) => commands::verify::run(&args, out),
+        Some(Command::Completions(args)) => commands::completions::run(&args),
+        Some(Command::Init(args)) => init::run(&args),
+        Some(Command::Ready) => calling(&client, commands::ready::run(&client)),
+        Some(Command::Demo(args)) => wait_for(demo::run(&args, &client)),
+        Some(Command::DemoAgent(args)) => wait_for(demo::agent(&args, &client)),
+        Some(Command::Board(args)) => on_boards(args, client, out),
+        Some(Command::Export(name)) => on_boards(BoardCommand::Export(name), client, out),
+        Some(Command::Blueprint(args)) => calling(&client, commands::blueprint::run(args, &client)),
+        Some(Command::Get(args)) => on_board(&client, async |board| commands::get::run(&args, board, out).await),
+        Some(Command::Put(args)) => on_board(&client, async |board| commands::write::put(args, board, out).await),
+        Some(Command::Patch(args)) => on_board(&client, async |board| commands::write::patch(args, board, out).await),
+        Some(Command::Move(args)) => on_board(&client, async |board| commands::write::shift(args, board, out).await),
+        Some(Command::Delete(args)) => on_board(&client, async |board| commands::write::delete(args, board, out).await),
+        Some(Command::List(args)) => on_board(&client, async |board| commands::list::run(&args, board, out).await),
+        Some(Command::Watch(args)) => on_board(&client, async |board| commands::watch::run(&args, board, out).await),
+        Some(Command::History(args)) => {
+            on_board(&client, async |board| commands::history::run(&args, board, out).await)
+        }
+        Some(Command::Note(args)) => on_board(&client, async |board| commands::note::run(args, board, out).await),
+        Some(Command::Lease(args)) => on_board(&client, async |board| commands::lease::run(args, board, out).await),
+        Some(Command::Claim(args)) => on_board(&client, async |board| commands::lease::claim(args, board, out).await),
     }
 }
 
-async fn board_command(command: Command, client: &args::ClientArgs, out: Output) -> Outcome {
-    let board = caller::board(client)?;
-    match command {
-        Command::Get(args) => commands::get::run(&args, &board, out).await,
-        Command::Put(args) => commands::write::put(args, &board, out).await,
-        Command::Patch(args) => commands::write::patch(args, &board, out).await,
-        Command::Move(args) => commands::write::shift(args, &board, out).await,
-        Command::Delete(args) => commands::write::delete(args, &board, out).await,
-        Command::List(args) => commands::list::run(&args, &board, out).await,
-        Command::Watch(args) => commands::watch::run(&args, &board, out).await,
-        Command::History(args) => commands::history::run(&args, &board, out).await,
-        Command::Export => commands::export::run(&board).await,
-        Command::Note(args) => commands::note::run(args, &board, out).await,
-        Command::Lease(args) => commands::lease::run(args, &board, out).await,
-        Command::Claim(args) => commands::lease::claim(args, &board, out).await,
-        Command::Serve(_)
-        | Command::Dev(_)
-        | Command::Demo(_)
-        | Command::DemoAgent(_)
-        | Command::Board(_)
-        | Command::Verify(_)
-        | Command::CheckConfig(_)
-        | Command::Token(_) => unreachable!("handled above"),
-    }
+/// A command about whole boards, which may name its board in two places.
+fn on_boards(args: BoardCommand, client: ClientArgs, out: Output) -> Outcome {
+    let board = args.board().map(str::to_owned).or(client.board);
+    let client = ClientArgs { board, ..client };
+    calling(&client, commands::board::run(args, &client, out))
+}
+
+/// A command on the board that the client options name.
+fn on_board(client: &ClientArgs, command: impl AsyncFnOnce(&Board) -> Outcome) -> Outcome {
+    calling(client, async { command(&caller::board(client)?).await })
+}
+
+/// A command that calls a server; its failure says which one, and as whom.
+fn calling(client: &ClientArgs, command: impl Future<Output = Outcome>) -> Outcome {
+    wait_for(async {
+        match command.await {
+            Err(failure) => Err(failure.asked_by(client).await),
+            done => done,
+        }
+    })
+}
+
+fn wait_for(command: impl Future<Output = Outcome>) -> Outcome {
+    // Client commands wait for the network and little else.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let outcome = runtime.block_on(command);
+    runtime.shutdown_background();
+    outcome
 }

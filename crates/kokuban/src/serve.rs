@@ -12,9 +12,10 @@ use kokuban_journal::sqlite::Salvage;
 use kokuban_server::config::{self, AuthMode, Config, ConfigError, Flag, Sources};
 use kokuban_server::serve::Server;
 use kokuban_server::shutdown::Shutdown;
+use kokuban_server::signals::Signals;
 use kokuban_server::telemetry;
 
-use crate::args::{Durability, LogFormat, ServeArgs};
+use crate::args::{Durability, LogFormat, ServeArgs, SettingArgs};
 use crate::failure::{Failure, Outcome};
 
 /// Which defaults apply.
@@ -26,34 +27,35 @@ pub(crate) enum Mode {
 }
 
 pub(crate) fn serve(args: &ServeArgs, mode: Mode) -> Outcome {
-    let config = config(args, mode)?;
-    telemetry::start(&config);
+    let sources = sources(&args.settings, mode);
+    let config = Config::load(&sources).map_err(|error| Failure::Other(error.into()))?;
+    let log = telemetry::start(&config);
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
     let salvage = if args.salvage { Salvage::CutAtDamage } else { Salvage::Refuse };
     let runtime = tokio::runtime::Runtime::new().context("the runtime does not start").map_err(Failure::Other)?;
-    runtime.block_on(run(config, salvage, mode, args.end_with_stdin)).map_err(Failure::Other)
-}
-
-async fn run(config: Config, salvage: Salvage, mode: Mode, end_with_stdin: bool) -> anyhow::Result<()> {
-    let shutdown = Shutdown::new();
-    if end_with_stdin {
-        let shutdown = shutdown.clone();
-        crate::stdin::when_it_ends(move || shutdown.begin());
-    }
-    let signals = shutdown.on_signals().context("signals cannot be handled")?;
-    let banner = (mode == Mode::Dev).then(|| banner(&config));
-    let server = Server::open(config, salvage, shutdown.clone()).await?;
-    let signals = tokio::spawn(signals);
-    announce(server.local_addr(), banner.as_deref()).context("standard output cannot be written")?;
-    tokio::select! {
-        () = server.run() => {}
-        // Whatever was acknowledged is in the journal already.
-        () = shutdown.killed() => {}
-    }
-    signals.abort();
-    Ok(())
+    let served = async {
+        let shutdown = Shutdown::new();
+        if args.end_with_stdin {
+            let shutdown = shutdown.clone();
+            crate::stdin::when_it_ends(move || shutdown.begin());
+        }
+        let signals = Signals::listen().context("signals cannot be handled")?;
+        let banner = (mode == Mode::Dev).then(|| banner(&config));
+        let server = Server::open(config, salvage, shutdown.clone()).await?;
+        let reload = server.reload(sources, log);
+        let signals = tokio::spawn(signals.obey(shutdown.clone(), reload));
+        announce(server.local_addr(), banner.as_deref()).context("standard output cannot be written")?;
+        tokio::select! {
+            () = server.run() => {}
+            // Whatever was acknowledged is in the journal already.
+            () = shutdown.killed() => {}
+        }
+        signals.abort();
+        Ok(())
+    };
+    runtime.block_on(served).map_err(Failure::Other)
 }
 
 fn announce(addr: SocketAddr, banner: Option<&str>) -> std::io::Result<()> {
@@ -86,17 +88,20 @@ fn banner(config: &Config) -> String {
         .fold(include_str!("dev-banner.txt").to_owned(), |text, (place, words)| text.replace(place, words))
 }
 
-fn config(args: &ServeArgs, mode: Mode) -> Result<Config, Failure> {
+/// The file, the variables of this process, and the flags.
+pub(crate) fn sources(args: &SettingArgs, mode: Mode) -> Sources {
     let mut flags = Vec::new();
-    let mut set = |key, flag, value: String| flags.push(Flag { key, flag, value });
+    let mut set = |key: &str, flag, value: String| flags.push(Flag { key: key.to_owned(), flag, value });
+    for (key, value) in &args.set {
+        set(key, "--set", value.clone());
+    }
     if let Some(listen) = &args.listen {
         set("listen", "--listen", listen.clone());
     }
     if let Some(data) = &args.data {
         set("data", "--data", data.display().to_string());
     }
-    let durability = args.durability.or((mode == Mode::Dev && args.data.is_none()).then_some(Durability::Memory));
-    match durability {
+    match args.durability {
         Some(Durability::Disk) => set("durability", "--durability", "disk".to_owned()),
         Some(Durability::Memory) => set("durability", "--durability", "memory".to_owned()),
         None => {}
@@ -109,23 +114,15 @@ fn config(args: &ServeArgs, mode: Mode) -> Result<Config, Failure> {
     if args.insecure_open {
         set("insecure_open", "--insecure-open", "true".to_owned());
     }
-    let sources = Sources::of_process(args.config.clone(), flags);
-    let mut config = Config::load(&sources).map_err(|error| Failure::Other(error.into()))?;
-    if mode == Mode::Dev {
-        config.create_any_board_with_default();
-    }
-    if args.data.is_some() && config.durability == config::Durability::Memory {
-        config.warnings.push("--data is not used: with `durability = \"memory\"` nothing is written".to_owned());
-    }
-    Ok(config)
+    Sources::of_process(args.config.clone(), mode == Mode::Dev, flags)
 }
 
-/// The flaws of a server's configuration file.
-pub(crate) fn check_config(path: &Path) -> Result<(), Vec<String>> {
-    let sources = Sources { file: Some(path.to_path_buf()), env: Vec::new(), flags: Vec::new() };
-    let lines = |error: ConfigError| error.flaws.iter().map(ToString::to_string).collect();
-    let config = Config::load(&sources).map_err(lines)?;
-    kokuban_server::config::load_blueprints(&config).map(|_| ()).map_err(lines)
+/// A server's configuration file, checked with the blueprints that it names; nothing else is looked at.
+pub(crate) fn check_config(path: &Path) -> Result<Config, ConfigError> {
+    let sources = Sources { file: Some(path.to_path_buf()), ..Sources::default() };
+    let config = Config::load(&sources)?;
+    kokuban_server::config::load_blueprints(&config)?;
+    Ok(config)
 }
 
 #[cfg(test)]

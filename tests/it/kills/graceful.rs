@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kokuban_tests::{EventStream, Setup, Wire, until};
+use kokuban_tests::{EventStream, Setup, TestServer, Wire, until};
 use serde_json::json;
 
 use super::load::Load;
@@ -96,4 +96,55 @@ fn a_second_signal_stops_at_once() {
     server.signal_stop();
     let _ = server.ended();
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_server_that_is_about_to_stop_says_so_and_serves_until_then() {
+    let drain = Duration::from_secs(3);
+    let mut server = Setup::disk().config("[timeouts]\ndrain_ms = 3000").start();
+    let board = server.board("b");
+    let ra = server.as_agent("ra");
+    ra.get("/readyz").must(200);
+    let mut stream = EventStream::open(&ra, &board.at("events"), &[]);
+    let _ = stream.next_event("hello", Duration::from_secs(10));
+    let began = Instant::now();
+    server.signal_stop();
+    until("it is not ready", Duration::from_secs(2), || ra.get("/readyz").status == 503);
+    let _ = ra.get("/readyz").refused(503, "unavailable");
+    ra.get("/livez").must(200);
+    assert!(ra.get("/metrics").text().lines().any(|line| line == "kokuban_ready 0"));
+    // Over connections that come only now, too.
+    let late = server.as_agent("late");
+    late.put(&board.entry("working/k"), &json!({"value": 1})).must(201);
+    let mut second = EventStream::open(&late, &board.at("events?after=start"), &[]);
+    assert!(began.elapsed() < drain, "this machine is too slow to tell");
+    let _ = stream.next_event("commit", Duration::from_secs(2));
+    for stream in [&mut stream, &mut second] {
+        assert_eq!(stream.next_event("bye", drain + Duration::from_secs(3)).json()["reason"], "shutdown");
+    }
+    assert!(began.elapsed() >= drain, "{:?}", began.elapsed());
+    assert_eq!(server.ended().code(), Some(0), "{}", server.log());
+}
+
+#[test]
+fn a_person_who_interrupts_does_not_wait_for_others_to_turn_away() {
+    let mut server = Setup::disk().config("[timeouts]\ndrain_ms = 60000").start();
+    server.as_agent("ra").get("/readyz").must(200);
+    let began = Instant::now();
+    server.interrupt();
+    assert_eq!(server.ended().code(), Some(0), "{}", server.log());
+    assert!(began.elapsed() < STOPPED_WITHIN, "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_second_signal_ends_the_time_to_turn_away_too() {
+    for second in [TestServer::signal_stop, TestServer::interrupt] {
+        let mut server = Setup::disk().config("[timeouts]\ndrain_ms = 60000").start();
+        server.signal_stop();
+        until("the first signal is seen", Duration::from_secs(5), || server.log().contains("SIGTERM"));
+        let began = Instant::now();
+        second(&server);
+        let _ = server.ended();
+        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    }
 }

@@ -15,12 +15,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("kokuban-journal", &["kokuban-core"]),
     ("kokuban-engine", &["kokuban-core", "kokuban-journal"]),
     ("kokuban-server", &["kokuban-core", "kokuban-api", "kokuban-journal", "kokuban-engine"]),
-    ("kokuban", &["kokuban-core", "kokuban-api", "kokuban-client", "kokuban-journal", "kokuban-server"]),
+    ("kokuban-graph", &["kokuban-core"]),
+    (
+        "kokuban",
+        &["kokuban-core", "kokuban-api", "kokuban-client", "kokuban-graph", "kokuban-journal", "kokuban-server"],
+    ),
     // They see what users see, and the table of routes; never engine and journal.
     ("kokuban-tests", &["kokuban-core", "kokuban-api", "kokuban-client", "kokuban-server"]),
     // It measures the program from outside, and the pure core from inside.
     ("kokuban-bench", &["kokuban-core"]),
-    ("xtask", &["kokuban-api"]),
+    ("xtask", &["kokuban-api", "kokuban-core", "kokuban-graph"]),
 ];
 
 /// A library, the only packages that may depend on it, and why.

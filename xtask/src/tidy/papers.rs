@@ -1,7 +1,8 @@
-//! Documents: links that lead somewhere, tables that are up to date, records in their form, a Dockerfile fit to run.
+//! Documents: tables that are up to date, records in their form, a Dockerfile fit to run.
 //!
 //! Invariant: no file of the repository names a machine or a folder of whoever wrote it.
-//! Not known here: whether what the documents say is true; `tests/it/readme.rs` executes them.
+//! Not known here: where they lead, which `links` knows; whether what they say is true, as `tests/it/documents.rs` executes
+//! them.
 
 use super::Finding;
 use super::sources::Tree;
@@ -16,9 +17,6 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.files() {
         findings.extend(machine_paths(path, text));
-        if path.ends_with(".md") {
-            findings.extend(dead_links(tree, path, text));
-        }
         if path.starts_with(RECORDS) {
             findings.extend(record(path, text));
         }
@@ -43,41 +41,6 @@ fn machine_paths(path: &str, text: &str) -> Vec<Finding> {
     let names_one = |line: &str| foreign.iter().any(|part| line.match_indices(part).any(|(at, _)| begins(line, at)));
     let found = text.lines().zip(1..).filter(|(line, _)| names_one(line));
     found.map(|(_, n)| Finding::new(path, n, "names a folder of one machine")).collect()
-}
-
-fn dead_links(tree: &Tree, path: &str, text: &str) -> Vec<Finding> {
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let mut findings = Vec::new();
-    for (n, line) in text.lines().enumerate() {
-        for target in targets(line) {
-            let file = target.split('#').next().unwrap_or(target);
-            if !file.is_empty() && !file.contains(':') && !leads_somewhere(tree, &resolve(folder, file)) {
-                findings.push(Finding::new(path, n + 1, format!("the link to `{target}` leads nowhere")));
-            }
-        }
-    }
-    findings
-}
-
-/// What stands in `](…)`.
-fn targets(line: &str) -> impl Iterator<Item = &str> {
-    line.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target)
-}
-
-fn resolve(folder: &str, file: &str) -> String {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in file.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            name => parts.push(name),
-        }
-    }
-    parts.join("/")
-}
-
-fn leads_somewhere(tree: &Tree, path: &str) -> bool {
-    tree.get(path).is_some() || tree.files().keys().any(|file| file.starts_with(&format!("{path}/")))
 }
 
 fn record(path: &str, text: &str) -> Vec<Finding> {
@@ -137,20 +100,6 @@ fn dockerfile(text: &str) -> Vec<Finding> {
 mod tests {
     use super::super::sources::tests::tree;
     use super::*;
-
-    #[test]
-    fn a_link_that_leads_nowhere_is_found() {
-        let tree = tree(&[
-            ("README.md", "[a](docs/a.md#part) [b](docs) [c](https://example.org/x) [d](docs/b.md)\n"),
-            ("docs/a.md", "[up](../README.md) [aside](b.md)\n"),
-        ]);
-        let found: Vec<_> = ["README.md", "docs/a.md"]
-            .iter()
-            .flat_map(|path| dead_links(&tree, path, tree.get(path).expect("there")))
-            .map(|finding| finding.why)
-            .collect();
-        assert_eq!(found, ["the link to `docs/b.md` leads nowhere", "the link to `b.md` leads nowhere"]);
-    }
 
     #[test]
     fn a_record_has_its_four_parts_and_is_short() {

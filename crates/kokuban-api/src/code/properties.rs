@@ -1,6 +1,6 @@
 //! What each code implies: status, whether to try again, whether something happened, what to do next.
 //!
-//! Invariant: every property is an exhaustive match, so a new code asks for all of them.
+//! Invariant: every property that a caller meets is an exhaustive match, so a new code asks for all of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,24 @@ pub enum NextAction {
     FixRequest,
     Authenticate,
     Stop,
+}
+
+impl NextAction {
+    /// As it stands on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Reread => "reread",
+            Self::Wait => "wait",
+            Self::Propose => "propose",
+            Self::Comment => "comment",
+            Self::Yield => "yield",
+            Self::Escalate => "escalate",
+            Self::FixRequest => "fix_request",
+            Self::Authenticate => "authenticate",
+            Self::Stop => "stop",
+        }
+    }
 }
 
 impl ErrorCode {
@@ -221,6 +239,29 @@ impl ErrorCode {
             | Quarantined
             | StorageFull => SideEffects::None,
         }
+    }
+
+    /// Whether no rule of this version leads to it: it belongs to what is not there yet, and is listed so that programs
+    /// know it before it occurs. A new code does occur, so it stands here only if it is named.
+    #[must_use]
+    pub fn comes_later(self) -> bool {
+        use ErrorCode::*;
+        matches!(
+            self,
+            TicketScope
+                | LowerConfidence
+                | InArbitration
+                | ProposalStale
+                | ProposalClosed
+                | ProducerMismatch
+                | UntrustedSource
+                | StaleSource
+                | TestFailed
+                | UnknownSlot
+                | ListFull
+                | BlobNotFound
+                | SourceNotFound
+        )
     }
 
     /// What the caller should do next, where nothing better is known. Never an action whose call

@@ -17,6 +17,7 @@ use crate::stream::{self, Change, StatusChange};
 fn kind(event: &Event) -> Option<ChangeKind> {
     Some(match event {
         Event::BoardCreated(_) => ChangeKind::BoardCreated,
+        Event::BoardRestored(_) => ChangeKind::BoardRestored,
         Event::EntryWritten(written) if written.created => ChangeKind::Created,
         // A mark beside a move makes it no change of the value.
         Event::EntryWritten(written) if !written.value_changed && written.status_from != written.status => {
@@ -123,6 +124,7 @@ fn reason(event: &Event) -> Option<String> {
         }
         Event::BoardCreated(_)
         | Event::BoardDeleted
+        | Event::BoardRestored(_)
         | Event::TombstonesCollected { .. }
         | Event::LeaseGranted { .. }
         | Event::LeaseRenewed { .. }

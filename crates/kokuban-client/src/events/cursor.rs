@@ -29,6 +29,15 @@ pub enum Event {
     Reset(Reset),
     /// The server ends this connection, and says why. The stream connects again where that makes sense.
     Bye(Bye),
+    /// The connection broke, or a new one failed; told once until the next `Hello`. The stream goes on by itself.
+    Interrupted(Interruption),
+}
+
+/// Why a stream has no connection at the moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interruption {
+    /// A few words for people.
+    pub why: String,
 }
 
 /// A commit and the position after it.

@@ -20,7 +20,7 @@ use sse_stream::Sse;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::blocks::{BLOCK_BYTES_MAX, Blocks, blocks};
-use super::cursor::{Cursor, Event};
+use super::cursor::{Cursor, Event, Interruption};
 use crate::error::Error;
 use crate::retry::{chance, doubled, fraction};
 use crate::transport::{Call, Transport};
@@ -57,6 +57,9 @@ impl EventStream {
             connection: None,
             failures: 0,
             nonsense: 0,
+            pause: None,
+            // What was never heard cannot be interrupted.
+            interruption_told: true,
             ever_connected: false,
             begun: Instant::now(),
             ended: false,
@@ -89,6 +92,9 @@ struct Follower {
     /// Interruptions since the last block.
     failures: u32,
     nonsense: u32,
+    /// To be waited before the next connection.
+    pause: Option<Duration>,
+    interruption_told: bool,
     ever_connected: bool,
     begun: Instant,
     ended: bool,
@@ -109,6 +115,9 @@ impl Follower {
             return None;
         }
         loop {
+            if let Some(pause) = self.pause.take() {
+                sleep(pause).await;
+            }
             match self.turn().await {
                 Turn::Event(event) => return Some((Ok(event), self)),
                 Turn::Nothing => {}
@@ -120,7 +129,12 @@ impl Follower {
                         self.ended = true;
                         return Some((Err(error), self));
                     }
-                    sleep(self.pause(&error)).await;
+                    self.pause = Some(self.pause_after(&error));
+                    if !self.interruption_told {
+                        self.interruption_told = true;
+                        let interruption = Interruption { why: in_words(&error) };
+                        return Some((Ok(Event::Interrupted(interruption)), self));
+                    }
                 }
                 Turn::End(error) => {
                     self.connection = None;
@@ -155,12 +169,13 @@ impl Follower {
             Ok(event) => event,
             Err(error) => return self.nonsense(error),
         };
-        (self.failures, self.nonsense) = (0, 0);
+        (self.failures, self.nonsense, self.interruption_told) = (0, 0, false);
         *self.position.lock().unwrap_or_else(PoisonError::into_inner) = self.cursor.position();
         match event {
             Some(event @ Event::Bye(_)) => {
                 self.connection = None;
-                self.failures = 1;
+                // The good-bye has told it.
+                (self.failures, self.interruption_told) = (1, true);
                 Turn::Event(event)
             }
             Some(event) => Turn::Event(event),
@@ -206,10 +221,17 @@ impl Follower {
         !self.ever_connected && spent
     }
 
-    fn pause(&self, error: &Error) -> Duration {
+    fn pause_after(&self, error: &Error) -> Duration {
         let base = self.cursor.retry_ms().map_or(RETRY_DEFAULT, Duration::from_millis);
         let bound = doubled(base, self.failures.saturating_sub(1), Duration::from_secs(30));
         error.retry_after().unwrap_or_default() + fraction(bound.min(self.transport.retry.cap), chance())
+    }
+}
+
+fn in_words(error: &Error) -> String {
+    match error {
+        Error::Protocol(what) => what.clone(),
+        other => other.to_string(),
     }
 }
 
@@ -282,6 +304,17 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_interruption_is_told_once_and_its_end_by_the_next_hello() {
+        let fake = Fake::start([whole(hello(3)), Reply::Close, Reply::Close, whole(hello(3) + &commit(4))]).await;
+        let told: Vec<_> = follow(&fake).take(4).collect().await;
+        let told: Vec<_> = told.into_iter().map(|event| event.expect("no error")).collect();
+        assert!(
+            matches!(told[..], [Event::Hello(_), Event::Interrupted(_), Event::Hello(_), Event::Commit(_)]),
+            "{told:?}"
+        );
+    }
+
+    #[tokio::test]
     async fn a_message_cut_anywhere_is_seen_exactly_once() {
         let message = commit(4);
         for cut in 0..=message.len() {
@@ -335,6 +368,7 @@ mod tests {
             Fake::start([whole(hello(3)), Reply::problem(404, "board_not_found", json!({"retryable": false}))]).await;
         let mut events = follow(&fake);
         assert!(matches!(events.next().await, Some(Ok(Event::Hello(_)))));
+        assert!(matches!(events.next().await, Some(Ok(Event::Interrupted(_)))));
         assert_eq!(events.next().await.expect("an outcome").expect_err("refused").status(), Some(404));
         assert!(events.next().await.is_none());
     }

@@ -10,6 +10,6 @@ mod cursor;
 mod filter;
 mod follow;
 
-pub use cursor::{Commit, Event};
+pub use cursor::{Commit, Event, Interruption};
 pub use filter::{EventFilter, Start};
 pub use follow::EventStream;

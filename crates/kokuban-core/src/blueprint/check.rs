@@ -4,9 +4,13 @@
 //! Not known here: the entries of any board; every answer is the author's.
 //! The questions about channels (producers, bounds, outside content, schema versions) are those of contract §13.
 
+mod slots;
+mod words;
+
+use self::slots::ask_slot;
+use self::words::sounds_external;
 use super::lifecycle::{By, Lifecycle};
 use super::read::join;
-use super::slot::{Kind, Slot};
 use super::zone::{Access, Party, Tier, Zone};
 use super::{Blueprint, ZoneName};
 
@@ -122,101 +126,4 @@ fn ask_zone(blueprint: &Blueprint, name: &ZoneName, zone: &Zone, found: &mut Vec
                       writers send `source` or `trust: \"untrusted\"`";
         ask(found, join(&pointer, "sanitize"), detail);
     }
-}
-
-fn ask_slot(pointer: &str, name: &str, slot: &Slot, zone: Option<&Zone>, found: &mut Vec<Finding>) {
-    let scalar = matches!(slot.kind, Kind::Scalar);
-    if scalar && !slot.per_producer && zone.is_some_and(|zone| many_producers(slot, zone)) {
-        let detail = "may two producers write this one value? Then split the key by producer (`per_producer`), name \
-                      the one producer, or send messages";
-        ask(found, join(pointer, "producers"), detail);
-    }
-    let key = name.rsplit('/').next().unwrap_or(name);
-    if scalar && sounds_current(key) {
-        let detail = "a `current` value is shared by everyone who runs at the same time: key it by session or task, \
-                      or pass it in with the request";
-        ask(found, pointer.to_owned(), detail);
-    }
-    let words = [name, slot.title.as_deref().unwrap_or_default()];
-    if !slot.trusted_only && words.into_iter().any(sounds_external) {
-        let detail = "this sounds like content from outside: will its writers send `source` or `trust: \"untrusted\"`, \
-                      and does nothing dangerous take an argument from it? Else set `trusted_only`";
-        ask(found, pointer.to_owned(), detail);
-    }
-    ask_bounds(pointer, slot, found);
-    for (field, slot) in &slot.fields {
-        let pointer = join(&join(pointer, "fields"), field);
-        if slot.kind == Kind::Scalar && sounds_current(field) {
-            ask(
-                found,
-                pointer.clone(),
-                "a `current` value is shared by everyone who runs at the same time: is it one?",
-            );
-        }
-        ask_bounds(&pointer, slot, found);
-    }
-}
-
-fn ask_bounds(pointer: &str, slot: &Slot, found: &mut Vec<Finding>) {
-    if matches!(slot.kind, Kind::Set | Kind::List) && slot.max_items.is_none() {
-        let detail = format!("how long may this get? Only the default bound of {} items holds", slot.items_max());
-        ask(found, join(pointer, "max_items"), detail);
-    }
-    let schema = slot.schema.as_ref();
-    let array = schema.is_some_and(|schema| schema.get("type").is_some_and(|kind| kind == "array"));
-    if array && schema.is_some_and(|schema| schema.get("maxItems").is_none()) && slot.max_items.is_none() {
-        ask(found, join(pointer, "schema"), "how long may this array get? Set `maxItems`, or declare a list");
-    }
-}
-
-fn many_producers(slot: &Slot, zone: &Zone) -> bool {
-    let many = |parties: &[Party]| match parties {
-        [] => false,
-        [one] => !matches!(one, Party::Agent(_)),
-        _ => true,
-    };
-    if !slot.producers.is_empty() {
-        return many(&slot.producers);
-    }
-    match zone.access {
-        Access::Public | Access::Shared => zone.tier != Tier::Scratch,
-        Access::Restricted => many(&zone.owners),
-        Access::ReadOnly => false,
-    }
-}
-
-fn sounds_current(name: &str) -> bool {
-    let leaf = name.rsplit('.').next().unwrap_or(name).to_lowercase();
-    leaf == "current" || ["current_", "current-", "当前"].iter().any(|prefix| leaf.starts_with(prefix))
-}
-
-/// Words by which authors name what came from outside; a guess, which is why it is only a question.
-const EXTERNAL: [&str; 20] = [
-    "web",
-    "webpage",
-    "page",
-    "pages",
-    "html",
-    "url",
-    "search",
-    "crawl",
-    "crawled",
-    "fetch",
-    "fetched",
-    "tool",
-    "tools",
-    "email",
-    "mail",
-    "upload",
-    "uploads",
-    "external",
-    "retrieved",
-    "scraped",
-];
-const EXTERNAL_ZH: [&str; 6] = ["网页", "检索", "搜索", "工具", "邮件", "外部"];
-
-fn sounds_external(name: &str) -> bool {
-    let lower = name.to_lowercase();
-    lower.split(|c: char| !c.is_alphanumeric()).any(|word| EXTERNAL.contains(&word))
-        || EXTERNAL_ZH.iter().any(|word| lower.contains(word))
 }

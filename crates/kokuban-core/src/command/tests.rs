@@ -163,7 +163,7 @@ fn a_commit_says_once_how_it_left_each_entry() {
 }
 
 /// The scenarios, as text.
-const SCENARIOS: [&str; 14] = [
+const SCENARIOS: [&str; 15] = [
     include_str!("tests.rs"),
     include_str!("../caller/tests.rs"),
     include_str!("../reduce/tests.rs"),
@@ -172,6 +172,7 @@ const SCENARIOS: [&str; 14] = [
     include_str!("../op/delete/tests.rs"),
     include_str!("../op/lease/tests.rs"),
     include_str!("../op/note/tests.rs"),
+    include_str!("../op/restore/tests.rs"),
     include_str!("../op/size/tests.rs"),
     include_str!("../op/status/tests.rs"),
     include_str!("../op/tick/tests.rs"),

@@ -12,10 +12,10 @@ use smol_str::SmolStr;
 use super::size::Growth;
 use super::status;
 use crate::blueprint::Blueprint;
-use crate::command::{Drafted, Failures, Scene, preview};
+use crate::command::{Drafted, Failures, Scene, floor_of, preview};
 use crate::entry::{Marks, Payload};
 use crate::event::{BoardCreated, EntryWritten, Event};
-use crate::ids::{EntryId, Version};
+use crate::ids::EntryId;
 use crate::rejection::{Forbidden, Item, Refusal, Rejection};
 use crate::reply::{Reply, Warning};
 
@@ -43,7 +43,7 @@ pub(crate) fn decide(scene: &Scene<'_>, create: &CreateBoard) -> Result<Drafted,
         title: create.title.clone(),
         labels: create.labels.clone(),
         // A board that was deleted goes on counting, so that no version of its keys repeats.
-        floor: Version(scene.board.revision().0),
+        floor: floor_of(scene.revision),
     }));
     let max = create.blueprint.limits.labels_max;
     if create.labels.len() as u64 > max {

@@ -6,6 +6,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kokuban_core::board::Board;
@@ -15,7 +16,7 @@ use kokuban_core::ids::{BoardName, BoardTime, ChainHash, Epoch, Position, Revisi
 use kokuban_core::record::{self, Encoded};
 use kokuban_core::rejection::{Refusal, Rejection};
 use kokuban_core::reply::Reply;
-use kokuban_journal::{Append, CommitId, Head, NewRecord};
+use kokuban_journal::{Append, Head, NewRecord};
 use smol_str::SmolStr;
 use tokio::time::Instant;
 
@@ -25,8 +26,6 @@ use crate::handle::{Pending, Task};
 use crate::logged::Logged;
 use crate::stats::Counters;
 
-/// Claims and leases that may wait on one board.
-const WAITING_MAX: usize = 1_000;
 /// Records of a batch: the one that exceeds it is the last.
 const BATCH_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 /// Pause before deadlines are looked at again that could not be worked off.
@@ -77,14 +76,14 @@ impl Batch {
             chain: sequencer.chain,
             answers: Vec::new(),
         };
-        let id = uuid::Uuid::new_v4().as_u128();
-        let mut decider = Decider { sequencer, batch, bytes: 0, id, now, at };
+        let mut decider = Decider { sequencer, batch, bytes: 0, now, at };
         // What a start tops up must not have been ended before.
         let (resumes, requests): (Vec<_>, Vec<_>) =
             requests.into_iter().partition(|pending| matches!(pending.request, Task::Resume));
         resumes.into_iter().for_each(|pending| decider.judge(pending));
         decider.expire();
-        decider.retry_waiting();
+        decider.serve_impatient();
+        decider.serve_waiting();
         decider.judge_all(requests);
         let Decider { sequencer, batch, .. } = decider;
         sequencer.work = batch.board.clone();
@@ -120,8 +119,6 @@ struct Decider<'s> {
     batch: Batch,
     /// Of its records.
     bytes: usize,
-    /// Random; the ids of its commits count on from it.
-    id: u128,
     now: BoardTime,
     at: Timestamp,
 }
@@ -185,50 +182,43 @@ impl Decider<'_> {
                 done(Some(reply), position.or(Some(begin)), false)
             }
             Ok(Ok(Judged::Replay(revision))) => Verdict::Replay(revision),
-            Ok(Ok(Judged::Nothing)) if self.may_wait(&pending) => return self.wait(pending),
+            Ok(Ok(Judged::Nothing)) if self.may_wait(&pending) => return self.sequencer.waiting.add(pending),
             Ok(Ok(Judged::Nothing)) => done(None, position, false),
-            Ok(Err(refusal)) if is_held(&refusal) && self.may_wait(&pending) => return self.wait(pending),
+            Ok(Err(refusal)) if is_held(&refusal) && self.may_wait(&pending) => {
+                return self.sequencer.waiting.add(pending);
+            }
             Ok(Err(refusal)) => Verdict::Failed(Error::Refused { refusal: Box::new(refusal), position, now: self.now }),
         };
         self.batch.answers.push((pending, verdict));
     }
 
-    fn may_wait(&self, pending: &Pending) -> bool {
+    fn may_wait(&mut self, pending: &Pending) -> bool {
         let dry_run = matches!(&pending.request, Task::Ask(request) if request.dry_run);
-        !dry_run && pending.is_patient(&self.sequencer.handle.shared) && self.sequencer.waiting.len() < WAITING_MAX
+        !dry_run && pending.is_patient(&self.sequencer.handle.shared) && self.sequencer.waiting.has_room()
     }
 
-    /// New ones come last; those that waited before come here in their order.
-    fn wait(&mut self, mut pending: Pending) {
-        if pending.turn.is_none() {
-            pending.turn = Some(self.sequencer.next_turn);
-            self.sequencer.next_turn += 1;
-        }
-        self.sequencer.waiting.push_back(pending);
-    }
-
-    /// Judges those who wait again, where something changed or their patience ended.
-    fn retry_waiting(&mut self) {
-        let due = self.sequencer.waiting.iter().any(|pending| !pending.is_patient(&self.sequencer.handle.shared));
-        if due || self.sequencer.retry_waiting || !self.batch.commits.is_empty() {
-            self.judge_waiting();
+    /// Judges those whose patience ended, for the last time.
+    fn serve_impatient(&mut self) {
+        let hasty = self.sequencer.handle.shared.hasty.load(Ordering::Relaxed);
+        let now = if hasty { None } else { Some(Instant::now()) };
+        while let Some(pending) = self.sequencer.waiting.take_impatient(now) {
+            self.judge_again(pending);
         }
     }
 
     /// After each request: whoever waited longer goes before whoever comes next.
     fn serve_waiting(&mut self) {
-        if self.sequencer.retry_waiting {
-            self.judge_waiting();
+        while self.sequencer.waiting.begin_pass() {
+            while let Some(pending) = self.sequencer.waiting.take_next() {
+                self.judge_again(pending);
+            }
         }
     }
 
     /// Whoever gave up gets nothing.
-    fn judge_waiting(&mut self) {
-        self.sequencer.retry_waiting = false;
-        for pending in std::mem::take(&mut self.sequencer.waiting) {
-            if !pending.reply.is_closed() {
-                self.judge(pending);
-            }
+    fn judge_again(&mut self, pending: Pending) {
+        if !pending.reply.is_closed() {
+            self.judge(pending);
         }
     }
 
@@ -241,13 +231,13 @@ impl Decider<'_> {
         self.batch.records.push(NewRecord {
             revision: commit.revision,
             chain,
-            commit_id: CommitId::from(self.id.wrapping_add(self.batch.records.len() as u128)),
+            commit_id: self.sequencer.handle.shared.commit_ids.next(),
             at: commit.at,
             board_time: commit.board_time,
             deadline: board.next_deadline(),
             body: encoded.bytes.clone(),
         });
-        self.sequencer.retry_waiting |= !self.sequencer.waiting.is_empty() && !commit.events.is_empty();
+        self.sequencer.waiting.note(&commit);
         let expired = commit.events.iter().filter(|event| matches!(event, Event::LeaseExpired { .. })).count();
         Counters::add(&self.sequencer.handle.shared.counters.expiries, expired);
         self.batch.board = board;
@@ -263,6 +253,7 @@ impl Decider<'_> {
             request_id: request.map_or(SmolStr::new_static("kokuban"), |request| request.request_id.clone()),
             trace_id: request.and_then(|request| request.trace_id.clone()),
             repeat: request.and_then(repeat_of),
+            base: self.sequencer.handle.shared.journal.caps().base,
             fresh_epoch: request.filter(|request| may_create(request)).map_or(Epoch(0), |_| fresh_epoch()),
             create_with: request.and_then(|request| request.create_with.clone()),
         }

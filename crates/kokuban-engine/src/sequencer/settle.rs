@@ -97,7 +97,7 @@ impl Sequencer {
             let _ = pending.reply.send(Err(error));
         }
         // These were not decided at all: nothing happened to them.
-        let waiting = self.waiting.drain(..).chain(self.handle.inbox().take(usize::MAX));
+        let waiting = self.waiting.drain().chain(self.handle.inbox().take(usize::MAX));
         waiting.for_each(|pending| {
             let _ = pending.reply.send(Err(Error::Unavailable));
         });
@@ -164,7 +164,15 @@ impl Sequencer {
 
     /// The storage refused: what rests on a commit fails, the rest is judged again on the published board.
     async fn fail(&mut self, batch: Batch, refusal: &Refusal) {
-        tracing::error!(board = %self.handle.name, %refusal, "an append was refused");
+        match refusal {
+            // The journal says once for all boards what is wrong with the storage.
+            Refusal::StorageFull | Refusal::Io { .. } | Refusal::Closed => {
+                tracing::debug!(board = %self.handle.name, %refusal, "an append was refused");
+            }
+            Refusal::TooLarge { .. } | Refusal::Malformed { .. } | Refusal::Damaged { .. } => {
+                tracing::error!(board = %self.handle.name, %refusal, "an append was refused");
+            }
+        }
         let error = match refusal {
             Refusal::StorageFull => Error::StorageFull,
             Refusal::Closed => Error::Closing,
@@ -220,10 +228,9 @@ impl Sequencer {
             let _ = pending.reply.send(Err(error.clone()));
         }
         let (waited, again): (Vec<_>, Vec<_>) = again.into_iter().partition(|pending| pending.turn.is_some());
-        self.waiting.extend(waited);
-        self.waiting.make_contiguous().sort_by_key(|pending| pending.turn);
+        waited.into_iter().for_each(|pending| self.waiting.add(pending));
         // They were judged on a state that never came to be.
-        self.retry_waiting = true;
+        self.waiting.judge_all_again();
         self.handle.inbox().put_back(again);
     }
 }

@@ -116,6 +116,14 @@ impl Author {
         }
     }
 
+    /// Goes on after this revision, as if those between had been lost.
+    pub fn leap(&mut self, to: u64) -> Append {
+        let expected = self.head;
+        let chain = self.head.map_or(ChainHash::GENESIS, |head| head.chain);
+        self.head = Some(Head { revision: Revision(to - 1), chain });
+        Append { board: self.board.clone(), expected, commits: vec![self.commit("leap")] }
+    }
+
     /// An append of commits with these bodies.
     pub fn append<B: Into<Bytes>>(&mut self, bodies: impl IntoIterator<Item = B>) -> Append {
         let expected = self.head;
@@ -151,6 +159,7 @@ macro_rules! journal_conformance {
             reads::a_page_ends_at_its_bytes_but_is_never_empty,
             reads::boards_are_listed_by_name_in_any_script,
             reads::deadlines_and_times_are_those_of_the_newest_record,
+            reads::revisions_may_leave_a_gap,
             reads::large_bodies_come_back_whole,
             reads::a_thousand_boards_keep_their_records_apart,
             reads::reads_see_only_whole_appends_while_others_write,
@@ -158,6 +167,7 @@ macro_rules! journal_conformance {
             upkeep::an_older_snapshot_does_not_replace_a_newer_one,
             upkeep::a_snapshot_of_another_history_is_refused,
             upkeep::a_snapshot_keeps_its_chunks,
+            upkeep::a_snapshot_is_read_in_parts,
             upkeep::pruning_keeps_the_newest_record_and_the_tail,
             upkeep::a_pruned_board_goes_on,
             upkeep::a_rewritten_body_keeps_its_place_in_the_chain,

@@ -181,3 +181,28 @@ pub async fn reads_see_only_whole_appends_while_others_write(subject: Subject) {
     }
     reads.await.expect("the reads were right");
 }
+
+pub async fn revisions_may_leave_a_gap(mut subject: Subject) {
+    let (mut author, mut other) = (Author::of("b"), Author::of("other"));
+    let mut expected = Vec::new();
+    for to in [5, 1 << 20, 1 << 40] {
+        for item in [author.leap(to), author.append_n(3)] {
+            expected.extend(revisions(&item.commits));
+            subject.land(item).await;
+            subject.land(other.append_n(2)).await;
+        }
+    }
+    for _ in 0..2 {
+        let loaded = subject.load("b").await;
+        assert_eq!((revisions(&loaded.tail), loaded.oldest), (expected.clone(), Revision(5)));
+        let after = subject.journal.read(board("b"), Revision(1 << 30), ReadLimit::records(2)).await.expect("a page");
+        assert_eq!(revisions(&after), [1 << 40, (1 << 40) + 1], "the first one behind the gap");
+        let back = subject.journal.read_back(board("b"), Revision(1 << 40), ReadLimit::records(2)).await;
+        assert_eq!(revisions(&back.expect("a page")), [(1 << 20) + 3, (1 << 20) + 2]);
+        subject.reopen().await;
+    }
+    let snapshot = crate::Snapshot { head: author.head.expect("written"), chunks: vec!["state".into()] };
+    subject.journal.put_snapshot(board("b"), snapshot).await.expect("stored");
+    assert_eq!(subject.journal.prune(board("b"), Revision(1 << 30)).await, Ok(8));
+    assert_eq!(subject.load("b").await.oldest, Revision(1 << 40));
+}

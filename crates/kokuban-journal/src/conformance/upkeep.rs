@@ -183,3 +183,27 @@ pub async fn upkeep_of_an_absent_board_says_so(subject: Subject) {
     let rewrite = Rewrite { revision: Revision(1), chain: head.chain, body: "x".into() };
     assert_eq!(journal.rewrite(board("b"), vec![rewrite]).await, Err(Error::NoBoard));
 }
+
+pub async fn a_snapshot_is_read_in_parts(subject: Subject) {
+    let journal = &subject.journal;
+    assert_eq!(journal.read_snapshot(board("b"), 0, 100).await, Err(Error::NoBoard));
+    let mut author = Author::of("b");
+    let head = subject.land(author.append_n(1)).await;
+    assert_eq!(journal.read_snapshot(board("b"), 0, 100).await, Ok(None));
+    let chunks: Vec<Bytes> = (0..10_u8).map(|i| Bytes::from(vec![i; 40])).collect();
+    journal.put_snapshot(board("b"), Snapshot { head, chunks: chunks.clone() }).await.expect("stored");
+    let part = async |first, bytes_max| {
+        let part = journal.read_snapshot(board("b"), first, bytes_max).await.expect("it reads").expect("there");
+        assert_eq!((part.head, part.n_chunks), (head, 10));
+        part.chunks
+    };
+    assert_eq!(part(0, 100).await, chunks[..2]);
+    assert_eq!(part(2, 1).await, chunks[2..3], "at least one");
+    assert_eq!(part(3, 1 << 20).await, chunks[3..]);
+    assert_eq!(part(10, 100).await, Vec::<Bytes>::new());
+    let newer = subject.land(author.append_n(1)).await;
+    journal.put_snapshot(board("b"), snapshot(newer, &["new"])).await.expect("stored");
+    let part = journal.read_snapshot(board("b"), 3, 100).await.expect("it reads").expect("there");
+    assert_eq!((part.head, part.n_chunks), (newer, 1), "another one has taken its place");
+    assert!(part.chunks.is_empty());
+}

@@ -16,7 +16,7 @@ pub const DATABASE: &str = "kokuban.db";
 #[derive(Debug)]
 pub(super) struct DataDir {
     path: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 impl DataDir {
@@ -27,13 +27,19 @@ impl DataDir {
         create_dir(path).map_err(|error| fail("cannot be made", error))?;
         let file = private(&path.join("lock")).map_err(|error| fail("cannot be written", error))?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: file }),
-            Err(TryLockError::WouldBlock) => Err(Error::Open(format!(
-                "the data directory {} is in use by another Kokuban server; stop that one or choose another directory",
-                path.display()
-            ))),
+            Ok(()) => Ok(Self { path: path.to_owned(), lock: file }),
+            Err(TryLockError::WouldBlock) => Err(Error::InUse(path.to_owned())),
             Err(TryLockError::Error(error)) => Err(fail("cannot be locked", error)),
         }
+    }
+
+    /// The same directory under the same lock, which lasts until both are dropped.
+    pub(super) fn shared(&self) -> io::Result<Self> {
+        Ok(Self { path: self.path.clone(), lock: self.lock.try_clone()? })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     pub(super) fn database(&self) -> PathBuf {
@@ -67,7 +73,7 @@ impl DataDir {
     }
 }
 
-fn create_dir(path: &Path) -> io::Result<()> {
+pub(super) fn create_dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -76,7 +82,7 @@ fn create_dir(path: &Path) -> io::Result<()> {
 }
 
 /// Opens a file for its owner alone, making it if need be.
-fn private(path: &Path) -> io::Result<File> {
+pub(super) fn private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]

@@ -16,6 +16,7 @@ mod log;
 mod open;
 mod places;
 mod reader;
+mod rebuild;
 mod records;
 mod row;
 #[cfg(test)]
@@ -44,7 +45,7 @@ use tokio::sync::{Semaphore, TryAcquireError, oneshot};
 use crate::journal::{Caps, Durability, Health, Journal, ReadLimit, Stats, Wake};
 use crate::memory::check_chunks;
 use crate::outcome::{Error, Outcome, Refusal, Resolved};
-use crate::record::{Append, BoardInfo, CommitId, Head, Loaded, Record, Rewrite, Snapshot};
+use crate::record::{Append, BoardInfo, CommitId, Head, Loaded, Record, Rewrite, Snapshot, SnapshotPart};
 
 use heads::signed;
 use reader::Readers;
@@ -55,6 +56,7 @@ use writer::{GroupJob, Job};
 
 pub use dir::DATABASE;
 pub use open::{Options, Salvage};
+pub use rebuild::Rebuild;
 
 /// Room of the queue before the writer, in KiB of bodies; each group takes at least one.
 const QUEUE_KIB: u32 = 64 * 1024;
@@ -69,6 +71,7 @@ pub struct Sqlite {
 }
 
 struct Inner {
+    base: Revision,
     shared: Arc<Shared>,
     readers: Arc<Readers>,
     jobs: Mutex<Option<Sender<Job>>>,
@@ -231,6 +234,15 @@ impl Journal for Sqlite {
             .boxed()
     }
 
+    fn read_snapshot(
+        &self,
+        board: BoardName,
+        first: usize,
+        bytes_max: usize,
+    ) -> BoxFuture<'static, Result<Option<SnapshotPart>, Error>> {
+        self.inner.readers.read(board, move |db, records| reader::snapshot_part(db, records, first, bytes_max))
+    }
+
     fn read(
         &self,
         board: BoardName,
@@ -296,6 +308,7 @@ impl Journal for Sqlite {
             durability: Durability::Synced,
             record_bytes_max: row::RECORD_BYTES_MAX,
             chunk_bytes_max: CHUNK_BYTES_MAX,
+            base: self.inner.base,
         }
     }
 

@@ -10,11 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, mpsc};
 
-use rusqlite::Connection;
+use kokuban_core::ids::Revision;
+use rusqlite::{Connection, OptionalExtension};
 use tokio::sync::Semaphore;
 
 use super::checkpoint::Checkpointer;
 use super::dir::DataDir;
+use super::heads::{revision, signed};
 use super::reader::Readers;
 use super::shared::Shared;
 use super::transaction::{describe, refusal};
@@ -56,7 +58,12 @@ impl Sqlite {
     /// # Errors
     /// [`Error::Open`], whose text names the place and what can be done.
     pub fn open(options: &Options) -> Result<Self, Error> {
-        let dir = DataDir::lock(&options.dir)?;
+        Self::open_locked(DataDir::lock(&options.dir)?, options, None)
+    }
+
+    /// Opens a directory that is locked already. `base`: see [`crate::Caps::base`]; where none is given it is what it
+    /// was.
+    pub(super) fn open_locked(dir: DataDir, options: &Options, base: Option<Revision>) -> Result<Self, Error> {
         let damaged = check_log(&dir, options.salvage)?;
         dir.make_private_database()?;
         let database = dir.database();
@@ -64,11 +71,21 @@ impl Sqlite {
         let mut db = schema::connect_writer(&database).map_err(fail)?;
         schema::migrate(&mut db, &database)?;
         let in_doubt = renew_log(&db, &dir, options, damaged).map_err(fail)?;
+        let base = kept_base(&db, base).map_err(fail)?;
         let shared = Arc::new(Shared::default());
         *shared.heads_mut() = load::heads(&db).map_err(fail)?;
         let upkeep = leftovers(&db).map_err(fail)?;
-        start(db, dir, shared, in_doubt, upkeep, options.log_bytes)
+        start(db, dir, base, shared, in_doubt, upkeep, options.log_bytes)
     }
+}
+
+fn kept_base(db: &Connection, base: Option<Revision>) -> rusqlite::Result<Revision> {
+    if let Some(base) = base {
+        db.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('base', ?1)", [signed(base)])?;
+        return Ok(base);
+    }
+    let kept = db.query_row("SELECT value FROM meta WHERE name = 'base'", [], |row| row.get(0)).optional()?;
+    Ok(kept.map_or(Revision::ZERO, revision))
 }
 
 fn unusable(database: &Path, error: &rusqlite::Error) -> Error {
@@ -149,6 +166,7 @@ fn leftovers(db: &Connection) -> rusqlite::Result<VecDeque<Task>> {
 fn start(
     db: Connection,
     dir: DataDir,
+    base: Revision,
     shared: Arc<Shared>,
     in_doubt: Option<Refusal>,
     upkeep: VecDeque<Task>,
@@ -175,6 +193,7 @@ fn start(
         })
         .map_err(|error| fail(&error))?;
     let inner = Inner {
+        base,
         readers: Arc::new(Readers::new(database, shared.clone())),
         shared,
         jobs: Mutex::new(Some(jobs)),

@@ -4,6 +4,7 @@
 //! read is bounded by its caller's limit, or by a board's snapshot and tail.
 //! Not known here: the writer.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +23,7 @@ use super::shared::Shared;
 use super::transaction::describe;
 use super::upkeep::chunk_id;
 use crate::outcome::{Error, Refusal};
-use crate::record::{Head, Loaded, Snapshot};
+use crate::record::{Head, Loaded, Snapshot, SnapshotPart};
 
 /// Reads at the same time.
 const CONNECTIONS_MAX: u32 = 4;
@@ -125,7 +126,47 @@ pub(super) fn load(db: &Connection, records: &Records<'_>) -> Result<Loaded, Err
     }
 }
 
+/// Some chunks of the newest snapshot.
+pub(super) fn snapshot_part(
+    db: &Connection,
+    records: &Records<'_>,
+    first: usize,
+    bytes_max: usize,
+) -> Result<Option<SnapshotPart>, Error> {
+    let Some(Stored { id, head, n_chunks }) = newest_snapshot(db, records)? else { return Ok(None) };
+    let mut chunks = Vec::new();
+    let mut bytes = 0_usize;
+    for n in first..n_chunks {
+        let found = records.sql(self::chunks(db, id, n..n + 1))?;
+        let Some(chunk) = found.into_iter().next() else {
+            return Err(records.damaged(Some(signed(head.revision)), "the snapshot is damaged"));
+        };
+        bytes = bytes.saturating_add(chunk.len());
+        if !chunks.is_empty() && bytes > bytes_max {
+            break;
+        }
+        chunks.push(chunk);
+    }
+    Ok(Some(SnapshotPart { head, n_chunks, chunks }))
+}
+
 fn snapshot(db: &Connection, records: &Records<'_>) -> Result<Option<Snapshot>, Error> {
+    let Some(Stored { id, head, n_chunks }) = newest_snapshot(db, records)? else { return Ok(None) };
+    let chunks = records.sql(chunks(db, id, 0..n_chunks))?;
+    if chunks.len() != n_chunks {
+        return Err(records.damaged(Some(signed(head.revision)), "the snapshot is damaged"));
+    }
+    Ok(Some(Snapshot { head, chunks }))
+}
+
+/// A snapshot as its row has it.
+struct Stored {
+    id: i64,
+    head: Head,
+    n_chunks: usize,
+}
+
+fn newest_snapshot(db: &Connection, records: &Records<'_>) -> Result<Option<Stored>, Error> {
     const NEWEST: &str = "SELECT id, revision, chain, n_chunks FROM snapshot WHERE board = ?1 AND complete = 1
         ORDER BY revision DESC LIMIT 1";
     let found: Option<(i64, i64, Vec<u8>, i64)> = records.sql(db.prepare_cached(NEWEST).and_then(|mut newest| {
@@ -135,15 +176,11 @@ fn snapshot(db: &Connection, records: &Records<'_>) -> Result<Option<Snapshot>, 
     let damaged = || records.damaged(Some(at), "the snapshot is damaged");
     let chain: [u8; 16] = chain.try_into().map_err(|_| damaged())?;
     let n_chunks = usize::try_from(n_chunks).map_err(|_| damaged())?;
-    let chunks = records.sql(chunks(db, id, n_chunks))?;
-    if chunks.len() != n_chunks {
-        return Err(damaged());
-    }
-    Ok(Some(Snapshot { head: Head { revision: revision(at), chain: ChainHash(chain) }, chunks }))
+    Ok(Some(Stored { id, head: Head { revision: revision(at), chain: ChainHash(chain) }, n_chunks }))
 }
 
-fn chunks(db: &Connection, id: i64, n_chunks: usize) -> rusqlite::Result<Vec<Bytes>> {
+fn chunks(db: &Connection, id: i64, numbers: Range<usize>) -> rusqlite::Result<Vec<Bytes>> {
     let mut select = db.prepare_cached("SELECT body FROM snapshot_chunk WHERE id >= ?1 AND id < ?2 ORDER BY id")?;
-    let bounds = (chunk_id(id, 0), chunk_id(id, n_chunks));
+    let bounds = (chunk_id(id, numbers.start), chunk_id(id, numbers.end));
     select.query_map(bounds, |row| row.get::<_, Vec<u8>>(0).map(Bytes::from))?.collect()
 }

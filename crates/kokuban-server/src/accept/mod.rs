@@ -137,23 +137,14 @@ pub fn connections_allowed(connections_max: usize) -> usize {
         }
     }
     let reserved = DESCRIPTORS_RESERVED.min(current / 2);
-    let allowed = usize::try_from(current - reserved).unwrap_or(usize::MAX).min(connections_max);
-    if allowed < connections_max {
-        tracing::warn!(
-            allowed,
-            connections_max,
-            open_files = current,
-            "the limit of open files lowers the connection cap"
-        );
-    }
-    allowed
+    usize::try_from(current - reserved).unwrap_or(usize::MAX).min(connections_max)
 }
 
 /// Accepts and serves until the stop, then until the last connection has ended or the bound is over.
 /// Returns how many connections had to be dropped.
 pub async fn serve<S: Serve>(listener: Listener, service: S, options: Options, shutdown: Shutdown) -> usize {
     let http = builder();
-    let room = Arc::new(Semaphore::new(connections_allowed(options.connections_max).clamp(1, Semaphore::MAX_PERMITS)));
+    let room = Arc::new(Semaphore::new(options.connections_max.clamp(1, Semaphore::MAX_PERMITS)));
     let mut open = JoinSet::new();
     let mut gate = Gate { listener: listener.listener, room, at_cap: false, exhausted: false };
     loop {

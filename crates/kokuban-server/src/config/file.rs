@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::flaw::{Flaw, Place, nearest, shown};
-use super::keys::KEYS;
+use super::keys::{KEYS, Key};
 use super::raw::Raw;
 use super::secrets::TOKENS_MAX;
 use super::whole::Draft;
@@ -66,23 +66,25 @@ impl Reader<'_, '_> {
                 (section, _) if is_section(section) => {
                     self.flaw(self.line_of(value), format!("`{section}` must be a table: write [{section}]"));
                 }
-                (key, _) if KEYS.contains(&key) => self.set(key, name, value),
-                (key, _) => {
-                    let known = KEYS.iter().map(|k| k.split('.').next().unwrap_or(k)).chain(["tokens", "boards"]);
-                    self.unknown(name, key, known);
-                }
+                (word, _) => match Key::named(word) {
+                    Some(key) => self.set(key, name, value),
+                    None => {
+                        let first = |key: &Key| key.name.split('.').next().unwrap_or(key.name);
+                        self.unknown(name, word, KEYS.iter().map(first).chain(["tokens", "boards"]));
+                    }
+                },
             }
         }
     }
 
     fn section(&mut self, section: &str, members: &DeTable<'_>) {
         for (name, value) in members {
-            let key = format!("{section}.{}", name.get_ref());
-            if KEYS.contains(&key.as_str()) {
-                self.set(&key, name, value);
-            } else {
-                let known = KEYS.iter().filter_map(|k| k.strip_prefix(section)?.strip_prefix('.'));
-                self.unknown(name, name.get_ref(), known);
+            match Key::named(&format!("{section}.{}", name.get_ref())) {
+                Some(key) => self.set(key, name, value),
+                None => {
+                    let known = KEYS.iter().filter_map(|key| key.name.strip_prefix(section)?.strip_prefix('.'));
+                    self.unknown(name, name.get_ref(), known);
+                }
             }
         }
     }
@@ -99,7 +101,7 @@ impl Reader<'_, '_> {
         self.flaw(self.line_of(at), format!("the key `{}` is unknown; {hint}", shown(word)));
     }
 
-    fn set<T>(&mut self, key: &str, at: &Spanned<T>, value: &Spanned<DeValue<'_>>) {
+    fn set<T>(&mut self, key: &Key, at: &Spanned<T>, value: &Spanned<DeValue<'_>>) {
         let place = Place::Line(self.line_of(at));
         self.draft.set(key, &raw(value.get_ref()), Some(self.base), place);
     }
@@ -125,7 +127,9 @@ impl Reader<'_, '_> {
                 None => Err("the rule needs `blueprint = \"…\"`".into()),
             };
             match (pattern, blueprint) {
-                (Ok(pattern), Ok(blueprint)) => self.draft.config.boards.push(BoardRule { pattern, blueprint }),
+                (Ok(pattern), Ok(blueprint)) => {
+                    self.draft.add_rule(BoardRule { pattern, blueprint }, Place::Line(line));
+                }
                 (pattern, blueprint) => {
                     for message in [pattern.err(), blueprint.err()].into_iter().flatten() {
                         self.flaw(line, message);
@@ -160,7 +164,7 @@ impl Reader<'_, '_> {
             };
             self.check_members(members, TOKEN_KEYS);
             match token(members) {
-                Ok(token) => self.draft.config.tokens.push(token),
+                Ok(token) => self.draft.add_token(token, Place::Line(line)),
                 Err(messages) => messages.into_iter().for_each(|message| self.flaw(line, message)),
             }
         }
@@ -207,7 +211,7 @@ fn role(text: &str) -> Result<ServerRole, String> {
 }
 
 fn is_section(name: &str) -> bool {
-    KEYS.iter().any(|key| key.split_once('.').is_some_and(|(section, _)| section == name))
+    KEYS.iter().any(|key| key.name.split_once('.').is_some_and(|(section, _)| section == name))
 }
 
 fn raw(value: &DeValue<'_>) -> Raw {

@@ -11,45 +11,81 @@ use kokuban_core::ids::AgentName;
 use super::raw::Raw;
 use super::{AuthMode, Config, Durability, LogFormat, LogLevel, LogRequests};
 
-/// Every key with a single value or a list of texts. Tables are written with a dot.
-pub const KEYS: &[&str] = &[
-    "listen",
-    "data",
-    "durability",
-    "auth",
-    "insecure_open",
-    "hosts",
-    "origins",
-    "log_format",
-    "log_level",
-    "log_requests",
-    "blueprints",
-    "roles.admin",
-    "roles.observer",
-    "limits.body_bytes_max",
-    "limits.connections_max",
-    "limits.requests_in_flight_max",
-    "limits.streams_per_caller_max",
-    "limits.boards_max",
-    "limits.mailbox_commands_max",
-    "limits.loaded_boards_idle_ms",
-    "timeouts.head_ms",
-    "timeouts.idle_ms",
-    "timeouts.body_ms",
-    "timeouts.write_ms",
-    "timeouts.shutdown_ms",
-    "snapshot.tail_bytes_min",
-    "snapshot.tail_percent_min",
+/// A setting with a single value or a list of texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    /// As in the file; members of a table behind a dot.
+    pub name: &'static str,
+    pub change: Change,
+}
+
+/// When a changed value counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// As soon as the configuration is read again.
+    AtOnce,
+    /// With the next start.
+    AtStart,
+}
+
+const fn live(name: &'static str) -> Key {
+    Key { name, change: Change::AtOnce }
+}
+
+const fn fixed(name: &'static str) -> Key {
+    Key { name, change: Change::AtStart }
+}
+
+/// Every key.
+pub const KEYS: &[Key] = &[
+    fixed("listen"),
+    fixed("data"),
+    fixed("durability"),
+    live("auth"),
+    live("insecure_open"),
+    live("hosts"),
+    live("origins"),
+    fixed("log_format"),
+    live("log_level"),
+    live("log_requests"),
+    live("blueprints"),
+    live("roles.admin"),
+    live("roles.observer"),
+    live("limits.body_bytes_max"),
+    fixed("limits.connections_max"),
+    live("limits.requests_in_flight_max"),
+    live("limits.streams_per_caller_max"),
+    live("limits.requests_per_s_per_caller_max"),
+    fixed("limits.boards_max"),
+    fixed("limits.mailbox_commands_max"),
+    fixed("limits.loaded_boards_idle_ms"),
+    fixed("timeouts.head_ms"),
+    fixed("timeouts.idle_ms"),
+    live("timeouts.body_ms"),
+    fixed("timeouts.write_ms"),
+    live("timeouts.drain_ms"),
+    fixed("timeouts.shutdown_ms"),
+    fixed("snapshot.tail_bytes_min"),
+    fixed("snapshot.tail_percent_min"),
 ];
+
+impl Key {
+    /// The key of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        KEYS.iter().find(|key| key.name == name)
+    }
+
+    /// The variable that sets it.
+    #[must_use]
+    pub fn variable(&self) -> String {
+        format!("KOKUBAN_{}", self.name.replace('.', "_").to_ascii_uppercase())
+    }
+}
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 const HOUR_MS: u64 = 3_600_000;
-
-/// The variable that sets a key.
-pub(super) fn variable(key: &str) -> String {
-    format!("KOKUBAN_{}", key.replace('.', "_").to_ascii_uppercase())
-}
 
 /// Sets one member. `base` is the folder that relative paths start from.
 pub(super) fn set(config: &mut Config, key: &str, raw: &Raw, base: Option<&Path>) -> Result<(), String> {
@@ -112,6 +148,10 @@ fn set_limit(config: &mut Config, member: &str, raw: &Raw) -> Result<(), String>
         "connections_max" => limits.connections_max = raw.count(1, 1_000_000)?,
         "requests_in_flight_max" => limits.requests_in_flight_max = raw.count(1, 1_000_000)?,
         "streams_per_caller_max" => limits.streams_per_caller_max = raw.count(1, 1_000_000)?,
+        "requests_per_s_per_caller_max" => {
+            limits.requests_per_s_per_caller_max =
+                u32::try_from(raw.number(0, 1_000_000)?).expect("it is in the range");
+        }
         "boards_max" => limits.boards_max = raw.count(1, 100_000_000)?,
         "mailbox_commands_max" => limits.mailbox_commands_max = raw.count(1, 1_000_000)?,
         "loaded_boards_idle_ms" => limits.loaded_boards_idle_ms = raw.number(100, 24 * HOUR_MS)?,
@@ -127,6 +167,7 @@ fn set_timeout(config: &mut Config, member: &str, raw: &Raw) -> Result<(), Strin
         "idle_ms" => timeouts.idle_ms = raw.number(100, 24 * HOUR_MS)?,
         "body_ms" => timeouts.body_ms = raw.number(100, HOUR_MS)?,
         "write_ms" => timeouts.write_ms = raw.number(100, HOUR_MS)?,
+        "drain_ms" => timeouts.drain_ms = raw.number(0, HOUR_MS)?,
         "shutdown_ms" => timeouts.shutdown_ms = raw.number(100, HOUR_MS)?,
         _ => return Err("is unknown".into()),
     }

@@ -6,49 +6,62 @@
 //! Not known here: what the settings do. Start at `keys.rs` for what there is.
 
 mod blueprints;
+mod effective;
 mod file;
 mod flaw;
 mod keys;
 mod raw;
 mod secrets;
+mod shown;
+mod sources;
+mod succession;
 #[cfg(test)]
 mod tests;
 mod whole;
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use kokuban_core::ids::{AgentName, BlueprintName, Sha256};
+use serde::Serialize;
 
 use crate::accept::Timeouts;
 use crate::edge::BodyLimits;
 use crate::pattern::Pattern;
 
 pub use blueprints::load_blueprints;
+pub use effective::Effective;
 pub use flaw::{ConfigError, Flaw, Place};
-pub use keys::KEYS;
+pub use keys::{Change, KEYS, Key};
+pub use shown::{ShownRule, ShownSetting, ShownToken};
+pub use sources::{Flag, OTHER_VARIABLES, Sources, TOKENS_VARIABLE};
+pub use succession::Succession;
 
 /// Where acknowledged writes are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Durability {
     Disk,
     Memory,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum AuthMode {
     Open,
     Token,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     Text,
     Json,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     Off,
     Error,
@@ -59,7 +72,8 @@ pub enum LogLevel {
 }
 
 /// Which requests have a line in the log. Accepted writes are in the history of their board anyway.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogRequests {
     All,
     Refused,
@@ -68,7 +82,8 @@ pub enum LogRequests {
 }
 
 /// A role that holds on every board of the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ServerRole {
     Admin,
     Observer,
@@ -91,43 +106,65 @@ pub struct BoardRule {
 }
 
 /// Agents with a server-wide role, whatever their token says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Roles {
     pub admin: Vec<AgentName>,
     pub observer: Vec<AgentName>,
 }
 
 /// Bounds of the server. Those of a board are in `kokuban_core::blueprint`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ServerLimits {
     pub body_bytes_max: u64,
     pub connections_max: usize,
     pub requests_in_flight_max: usize,
     pub streams_per_caller_max: usize,
+    /// 0: as many as a caller likes.
+    pub requests_per_s_per_caller_max: u32,
     pub boards_max: usize,
     pub mailbox_commands_max: usize,
     pub loaded_boards_idle_ms: u64,
 }
 
+impl ServerLimits {
+    /// All that is a most, with the last part of its key.
+    #[must_use]
+    pub fn named(&self) -> Vec<(&'static str, u64)> {
+        let n = |count: usize| count as u64;
+        vec![
+            ("body_bytes_max", self.body_bytes_max),
+            ("connections_max", n(self.connections_max)),
+            ("requests_in_flight_max", n(self.requests_in_flight_max)),
+            ("streams_per_caller_max", n(self.streams_per_caller_max)),
+            ("requests_per_s_per_caller_max", self.requests_per_s_per_caller_max.into()),
+            ("boards_max", n(self.boards_max)),
+            ("mailbox_commands_max", n(self.mailbox_commands_max)),
+        ]
+    }
+}
+
 /// How long a peer may take.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TimeoutsMs {
     pub head_ms: u64,
     pub idle_ms: u64,
     pub body_ms: u64,
     pub write_ms: u64,
+    /// Between SIGTERM and the stop.
+    pub drain_ms: u64,
     pub shutdown_ms: u64,
 }
 
 /// When a board's log is folded into a snapshot: when it exceeds both.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SnapshotPolicy {
     pub tail_bytes_min: u64,
     /// Of the state, in percent.
     pub tail_percent_min: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Written as TOML, its members are the keys of the file. Tokens and rules, which are none, are left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Config {
     pub listen: SocketAddr,
     pub data: PathBuf,
@@ -141,14 +178,17 @@ pub struct Config {
     pub log_requests: LogRequests,
     /// Files, as found from here.
     pub blueprints: Vec<PathBuf>,
+    #[serde(skip)]
     pub tokens: Vec<Token>,
     pub roles: Roles,
     /// In the order of the file: the first that matches counts.
+    #[serde(skip)]
     pub boards: Vec<BoardRule>,
     pub limits: ServerLimits,
     pub timeouts: TimeoutsMs,
     pub snapshot: SnapshotPolicy,
     /// What is allowed but should be known; logged at the start.
+    #[serde(skip)]
     pub warnings: Vec<String>,
 }
 
@@ -174,6 +214,7 @@ impl Default for Config {
                 connections_max: 16_384,
                 requests_in_flight_max: 4_096,
                 streams_per_caller_max: 4_096,
+                requests_per_s_per_caller_max: 0,
                 boards_max: 100_000,
                 mailbox_commands_max: 1_024,
                 loaded_boards_idle_ms: 60_000,
@@ -183,40 +224,12 @@ impl Default for Config {
                 idle_ms: 60_000,
                 body_ms: 30_000,
                 write_ms: 30_000,
+                drain_ms: 1_000,
                 shutdown_ms: 5_000,
             },
             snapshot: SnapshotPolicy { tail_bytes_min: 1_048_576, tail_percent_min: 400 },
             warnings: Vec::new(),
         }
-    }
-}
-
-/// A value given on the command line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flag {
-    /// A key of the file, such as `listen` or `limits.boards_max`.
-    pub key: &'static str,
-    /// As the user wrote it, such as `--listen`.
-    pub flag: &'static str,
-    pub value: String,
-}
-
-/// Where settings come from, weakest first.
-#[derive(Debug, Clone, Default)]
-pub struct Sources {
-    pub file: Option<PathBuf>,
-    /// Variables of the environment; others than `KOKUBAN_…` are passed over.
-    pub env: Vec<(String, String)>,
-    pub flags: Vec<Flag>,
-}
-
-impl Sources {
-    /// A file, flags, and the environment of this process.
-    #[must_use]
-    pub fn of_process(file: Option<PathBuf>, flags: Vec<Flag>) -> Self {
-        // A name or value that is not Unicode is none of ours.
-        let env = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
-        Self { file, env: env.collect(), flags }
     }
 }
 
@@ -226,28 +239,7 @@ impl Config {
     /// # Errors
     /// Every flaw, with its place.
     pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
-        let Some(path) = &sources.file else { return Self::read(None, sources) };
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::read(Some((path, &text)), sources),
-            Err(error) => {
-                let flaw = Flaw::new(Place::File, format!("cannot be read: {error}"));
-                Err(ConfigError { file: Some(path.clone()), flaws: vec![flaw] })
-            }
-        }
-    }
-
-    /// As [`Config::load`], with the file already in memory.
-    ///
-    /// # Errors
-    /// Every flaw, with its place.
-    pub fn read(file: Option<(&Path, &str)>, sources: &Sources) -> Result<Self, ConfigError> {
-        let mut draft = whole::Draft::default();
-        if let Some((path, text)) = file {
-            file::apply(&mut draft, path, text);
-        }
-        draft.apply_env(&sources.env);
-        draft.apply_flags(&sources.flags);
-        draft.finish(file.map(|(path, _)| path))
+        Effective::load(sources).map(|effective| effective.config)
     }
 
     #[must_use]
@@ -259,12 +251,6 @@ impl Config {
     #[must_use]
     pub fn body_limits(&self) -> BodyLimits {
         BodyLimits { bytes_max: self.limits.body_bytes_max, within: Duration::from_millis(self.timeouts.body_ms) }
-    }
-
-    /// A rule after all others: whatever board is written to first is made with the blueprint `default`.
-    pub fn create_any_board_with_default(&mut self) {
-        let blueprint = BlueprintName::new("default").expect("a plain name");
-        self.boards.push(BoardRule { pattern: Pattern::any(), blueprint });
     }
 
     /// The blueprint that a first write to an absent board of this name creates it with.

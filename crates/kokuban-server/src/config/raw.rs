@@ -19,6 +19,19 @@ pub(super) enum Raw {
 }
 
 impl Raw {
+    /// A value that a configuration has.
+    pub(super) fn of(value: &toml::Value) -> Self {
+        match value {
+            toml::Value::String(text) => Self::Text(text.clone()),
+            toml::Value::Boolean(value) => Self::Boolean(*value),
+            toml::Value::Integer(number) => Self::Number(number.to_string()),
+            toml::Value::Array(items) => {
+                Self::List(items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect())
+            }
+            toml::Value::Float(_) | toml::Value::Datetime(_) | toml::Value::Table(_) => Self::Other("no setting"),
+        }
+    }
+
     fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) | Self::Plain(_) => "a text",

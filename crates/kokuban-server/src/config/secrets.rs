@@ -6,9 +6,9 @@
 use kokuban_core::ids::{AgentName, Sha256};
 
 use super::Token;
+use super::sources::TOKENS_VARIABLE as VARIABLE;
 use crate::pattern::Pattern;
 
-pub(super) const VARIABLE: &str = "KOKUBAN_TOKENS";
 /// Every request is compared with every token.
 pub(super) const TOKENS_MAX: usize = 1000;
 /// Shorter secrets can be guessed.

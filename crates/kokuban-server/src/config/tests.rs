@@ -1,11 +1,19 @@
 //! What a configuration may say, and what is said about one that is wrong.
 
+use std::path::Path;
+
 use super::*;
 
-const EXAMPLE: &str = include_str!("../../../../config/kokuban.example.toml");
+mod example;
+mod shown;
+mod succession;
 
 fn read(text: &str) -> Result<Config, ConfigError> {
-    Config::read(Some((Path::new("/etc/kokuban.toml"), text)), &Sources::default())
+    both(Some((Path::new("/etc/kokuban.toml"), text)), &Sources::default())
+}
+
+fn both(file: Option<(&Path, &str)>, sources: &Sources) -> Result<Config, ConfigError> {
+    Effective::read(file, sources).map(|effective| effective.config)
 }
 
 fn env(pairs: &[(&str, &str)]) -> Sources {
@@ -27,41 +35,12 @@ fn refused(text: &str, words: &[&str]) {
 }
 
 #[test]
-fn the_example_says_the_defaults_and_leaves_no_key_out() {
-    let config = read(EXAMPLE).unwrap();
-    let data = PathBuf::from("/etc/kokuban-data");
-    assert_eq!(config, Config { data, ..Config::default() });
-    let document: toml::Table = EXAMPLE.parse().unwrap();
-    for key in KEYS {
-        let mut at = Some(&toml::Value::Table(document.clone())).cloned();
-        for part in key.split('.') {
-            at = at.and_then(|value| value.get(part).cloned());
-        }
-        assert!(at.is_some(), "{key} is missing in the example");
-    }
-}
-
-#[test]
-fn what_the_example_shows_commented_out_is_valid_too() {
-    let text: Vec<_> = EXAMPLE
-        .lines()
-        .map(|l| l.strip_prefix('#').filter(|r| !r.is_empty() && !r.starts_with(' ')).unwrap_or(l))
-        .collect();
-    let config = read(&text.join("\n").replace("auth = \"open\"", "auth = \"token\"")).unwrap();
-    assert_eq!((config.tokens.len(), config.boards.len()), (1, 1));
-    assert_eq!(config.tokens[0].roles, [ServerRole::Observer]);
-    assert_eq!(config.rule_for("order-7").unwrap().blueprint.as_str(), "pipeline");
-    assert!(config.rule_for("other").is_none());
-}
-
-#[test]
 fn every_key_can_be_set_by_its_variable() {
     for key in KEYS {
-        let accepted =
-            ["1024", "true", "disk", "open", "text", "info", "all", "127.0.0.1:1", "http://a.example"].iter().any(
-                |value| Config::read(None, &env(&[(&keys::variable(key), value)])).is_ok_and(|c| c.warnings.is_empty()),
-            );
-        assert!(accepted, "{key} takes none of the values");
+        let accepted = ["1024", "true", "disk", "open", "text", "info", "all", "127.0.0.1:1", "http://a.example"]
+            .iter()
+            .any(|value| both(None, &env(&[(&key.variable(), value)])).is_ok_and(|c| c.warnings.is_empty()));
+        assert!(accepted, "{} takes none of the values", key.name);
     }
 }
 
@@ -69,8 +48,8 @@ fn every_key_can_be_set_by_its_variable() {
 fn a_flag_beats_a_variable_beats_the_file_beats_the_default() {
     let file = Some((Path::new("k.toml"), "listen = \"127.0.0.1:1\"\ndata = \"d\"\n[limits]\nboards_max = 1"));
     let mut sources = env(&[("KOKUBAN_LISTEN", "127.0.0.1:2"), ("KOKUBAN_LIMITS_BOARDS_MAX", "2"), ("HOME", "/")]);
-    sources.flags = vec![Flag { key: "listen", flag: "--listen", value: "127.0.0.1:3".into() }];
-    let config = Config::read(file, &sources).unwrap();
+    sources.flags = vec![Flag { key: "listen".into(), flag: "--listen", value: "127.0.0.1:3".into() }];
+    let config = both(file, &sources).unwrap();
     assert_eq!((config.listen.port(), config.limits.boards_max), (3, 2));
     assert_eq!((config.data, config.durability), (PathBuf::from("d"), Durability::Disk));
 }
@@ -79,7 +58,7 @@ fn a_flag_beats_a_variable_beats_the_file_beats_the_default() {
 fn paths_of_the_file_start_from_its_folder_and_others_from_here() {
     let config = read("blueprints = [\"b/one.toml\", \"/abs.toml\"]").unwrap();
     assert_eq!(config.blueprints, [PathBuf::from("/etc/b/one.toml"), PathBuf::from("/abs.toml")]);
-    assert_eq!(Config::read(None, &env(&[("KOKUBAN_DATA", "d")])).unwrap().data, PathBuf::from("d"));
+    assert_eq!(both(None, &env(&[("KOKUBAN_DATA", "d")])).unwrap().data, PathBuf::from("d"));
 }
 
 #[test]
@@ -123,9 +102,9 @@ fn text_that_is_no_toml_is_refused_with_its_line() {
 #[test]
 fn all_flaws_are_reported_at_once() {
     let mut sources = env(&[("KOKUBAN_AUTH", "maybe")]);
-    sources.flags = vec![Flag { key: "log_format", flag: "--log-format", value: "xml".into() }];
+    sources.flags = vec![Flag { key: "log_format".into(), flag: "--log-format", value: "xml".into() }];
     let text = "listen = 1\nunknown_key = 2\n[limits]\nboards_max = \"many\"";
-    let error = Config::read(Some((Path::new("k.toml"), text)), &sources).unwrap_err();
+    let error = both(Some((Path::new("k.toml"), text)), &sources).unwrap_err();
     let text = error.to_string();
     for word in ["k.toml", "line 1", "line 2", "line 4", "KOKUBAN_AUTH", "--log-format"] {
         assert!(text.contains(word), "{word} is missing in {text}");
@@ -138,7 +117,7 @@ fn a_server_open_to_other_machines_needs_tokens_or_an_explicit_word() {
     refused("listen = \"[::]:7411\"", &["insecure_open"]);
     let open = read("listen = \"0.0.0.0:7411\"\ninsecure_open = true").unwrap();
     assert!(open.warnings.iter().any(|w| w.contains("NO AUTHENTICATION")), "{:?}", open.warnings);
-    let tokens = Config::read(
+    let tokens = both(
         Some((Path::new("k.toml"), "listen = \"0.0.0.0:7411\"")),
         &env(&[("KOKUBAN_TOKENS", "ra:a-secret-of-some-length")]),
     );
@@ -148,24 +127,21 @@ fn a_server_open_to_other_machines_needs_tokens_or_an_explicit_word() {
 #[test]
 fn tokens_are_never_configured_in_vain() {
     refused("auth = \"token\"", &["KOKUBAN_TOKENS"]);
-    let ignored = Config::read(
-        Some((Path::new("k.toml"), "auth = \"open\"")),
-        &env(&[("KOKUBAN_TOKENS", "ra:a-secret-of-some-length")]),
-    );
+    let ignored =
+        both(Some((Path::new("k.toml"), "auth = \"open\"")), &env(&[("KOKUBAN_TOKENS", "ra:a-secret-of-some-length")]));
     assert!(flaws(ignored)[0].contains("ignores them"));
-    let twice =
-        Config::read(None, &env(&[("KOKUBAN_TOKENS", "ra:a-secret-of-some-length,rv:a-secret-of-some-length")]));
+    let twice = both(None, &env(&[("KOKUBAN_TOKENS", "ra:a-secret-of-some-length,rv:a-secret-of-some-length")]));
     assert!(flaws(twice)[0].contains("same secret"));
 }
 
 #[test]
 fn a_secret_is_hashed_and_never_shown_even_when_its_entry_is_wrong() {
-    let config = Config::read(None, &env(&[("KOKUBAN_TOKENS", "ra:hunter2-hunter2-hunter2, rv:short")])).unwrap();
+    let config = both(None, &env(&[("KOKUBAN_TOKENS", "ra:hunter2-hunter2-hunter2, rv:short")])).unwrap();
     assert_eq!(config.tokens[0].sha256, Sha256::of(b"hunter2-hunter2-hunter2"));
     assert!(config.warnings[0].contains("`rv`"), "{:?}", config.warnings);
     assert!(!format!("{config:?}").contains("hunter2"));
     for value in ["hunter2-hunter2", "-bad-:hunter2", "ra:hunter2 hunter2", "ra:"] {
-        let found = flaws(Config::read(None, &env(&[("KOKUBAN_TOKENS", value)])));
+        let found = flaws(both(None, &env(&[("KOKUBAN_TOKENS", value)])));
         assert!(found[0].starts_with("KOKUBAN_TOKENS") && !found[0].contains("hunter2"), "{found:?}");
     }
     let in_file = flaws(read("[[tokens]]\nagent = \"ra\"\nsha256 = \"hunter2-hunter2\""));
@@ -181,8 +157,12 @@ fn a_token_of_the_file_has_all_its_parts() {
 
 #[test]
 fn a_misspelt_variable_is_pointed_out_but_does_not_refuse_the_start() {
-    let config =
-        Config::read(None, &env(&[("KOKUBAN_LISTN", "x"), ("KOKUBAN_URL", "x"), ("KOKUBAN_TOKEN", "x")])).unwrap();
+    let others: Vec<_> = OTHER_VARIABLES.iter().map(|name| (*name, "x")).collect();
+    let of_kubernetes =
+        ["PORT", "SERVICE_HOST", "SERVICE_PORT_HTTP", "PORT_7411_TCP_ADDR"].map(|n| format!("KOKUBAN_{n}"));
+    let of_kubernetes = of_kubernetes.iter().map(|name| (name.as_str(), "x"));
+    let all: Vec<_> = others.into_iter().chain(of_kubernetes).chain([("KOKUBAN_LISTN", "x")]).collect();
+    let config = both(None, &env(&all)).unwrap();
     assert_eq!(config.warnings.len(), 1);
     assert!(config.warnings[0].contains("KOKUBAN_LISTEN"), "{:?}", config.warnings);
 }

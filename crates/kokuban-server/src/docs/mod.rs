@@ -1,6 +1,7 @@
-//! What the server says about itself: the table of routes, OpenAPI, and a page for people.
+//! What the server says about itself: the table of routes, OpenAPI, a page for people, and `llms.txt` for agents.
 //!
-//! **Invariant**: all three are one table. They are made once, at the first request for them.
+//! **Invariant**: the first three are one table, made once, at the first request for them; the last is the document of
+//! the repository, word for word.
 //! Not known here: handlers. Start at `table.rs`.
 
 #[cfg(test)]
@@ -33,13 +34,23 @@ static OPENAPI: LazyLock<Bytes> =
     LazyLock::new(|| serde_json::to_vec(&document()).expect("a JSON value serialises").into());
 static PAGE: LazyLock<Bytes> = LazyLock::new(|| page::render().into());
 
-/// `/openapi.json` and `/docs`.
+/// How to work with a board, for whoever reads nothing else.
+pub const LLMS_TXT: &str = include_str!("../../../../docs/llms.txt");
+
+/// `/openapi.json`, `/docs` and `/llms.txt`.
 pub fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    Router::new().route("/openapi.json", get(serve_openapi)).route("/docs", get(serve_page))
+    Router::new()
+        .route("/openapi.json", get(serve_openapi))
+        .route("/docs", get(serve_page))
+        .route("/llms.txt", get(serve_text))
 }
 
 async fn serve_openapi() -> impl IntoResponse {
     ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-cache")], OPENAPI.clone())
+}
+
+async fn serve_text() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/plain; charset=utf-8"), (CACHE_CONTROL, "no-cache")], LLMS_TXT)
 }
 
 async fn serve_page() -> impl IntoResponse {

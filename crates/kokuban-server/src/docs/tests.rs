@@ -22,8 +22,8 @@ fn known_to_reader(operation: &str) -> Option<Vec<String>> {
         "list_entries" | "list_zone" => known(read::EntriesQuery::read(WRONG)),
         "get_entry" => known(read::EntryQuery::read(WRONG)),
         "put_entry" | "patch_entry" | "delete_entry" => known(read::WriteQuery::read(WRONG)),
-        "get_server" | "create_board" | "delete_board" | "erase_value" | "transact" | "grant_lease" | "renew_lease"
-        | "claim" | "add_note" => known(read::PlainQuery::read(WRONG)),
+        "get_server" | "get_backup" | "create_board" | "delete_board" | "erase_value" | "transact" | "grant_lease"
+        | "renew_lease" | "claim" | "add_note" => known(read::PlainQuery::read(WRONG)),
         "release_lease" => known(read::LeaseReleaseQuery::read(WRONG)),
         "list_notes" => known(read::ListQuery::read(WRONG)),
         "close_note" => known(read::NoteCloseQuery::read(WRONG)),
@@ -142,10 +142,14 @@ async fn a_router_that_lacks_a_route_or_has_a_method_too_many_is_found_out() {
 }
 
 #[tokio::test]
-async fn both_documents_are_served() {
+async fn every_document_is_served() {
     use http_body_util::BodyExt as _;
     use tower::ServiceExt as _;
-    for (path, media_type) in [("/openapi.json", "application/json"), ("/docs", "text/html; charset=utf-8")] {
+    for (path, media_type) in [
+        ("/openapi.json", "application/json"),
+        ("/docs", "text/html; charset=utf-8"),
+        ("/llms.txt", "text/plain; charset=utf-8"),
+    ] {
         let request = http::Request::get(path).body(axum::body::Body::empty()).unwrap();
         let response = router::<()>().oneshot(request).await.unwrap();
         assert_eq!(

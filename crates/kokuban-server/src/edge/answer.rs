@@ -23,7 +23,7 @@ const SENT: &str = "Authorization, Content-Type, Idempotency-Key, If-Match, If-N
 /// How long a browser may remember what a preflight said, in seconds.
 const PREFLIGHT_S: &str = "600";
 /// Paths without parameters that no caller's name is needed for: safe as they are in logs and labels.
-const FIXED: [&str; 6] = ["/v1", "/livez", "/readyz", "/metrics", "/openapi.json", "/docs"];
+const FIXED: [&str; 7] = ["/v1", "/livez", "/readyz", "/metrics", "/openapi.json", "/docs", "/llms.txt"];
 
 /// What has to be remembered of a request until its answer.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 //! Not known here: what the request asks for.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -12,7 +12,10 @@ use axum::extract::MatchedPath;
 use http::{HeaderValue, Method};
 use kokuban_api::headers::TraceParent;
 use kokuban_core::ids::AgentName;
+use prometheus_client::metrics::gauge::Gauge;
 use uuid::Uuid;
+
+use crate::settings::Settings;
 
 /// A UUID of version 7.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,16 +76,20 @@ impl Default for RequestIds {
 
 /// Counts the requests that are being worked on.
 #[derive(Debug, Default)]
-pub(super) struct InFlight(AtomicUsize);
+pub(super) struct InFlight(Gauge);
 
 impl InFlight {
+    pub(super) fn counted_by(gauge: &Gauge) -> Self {
+        Self(gauge.clone())
+    }
+
     pub(super) fn enter(self: &Arc<Self>) -> Place {
-        self.0.fetch_add(1, Relaxed);
+        self.0.inc();
         Place { of: Arc::clone(self), held: AtomicBool::new(true) }
     }
 
     pub(super) fn count(&self) -> usize {
-        self.0.load(Relaxed)
+        usize::try_from(self.0.get()).unwrap_or_default()
     }
 }
 
@@ -96,7 +103,7 @@ pub(super) struct Place {
 impl Place {
     fn give_up(&self) {
         if self.held.swap(false, Relaxed) {
-            self.of.0.fetch_sub(1, Relaxed);
+            self.of.0.dec();
         }
     }
 }
@@ -113,6 +120,8 @@ pub struct RequestContext {
     pub id: RequestId,
     pub trace: Option<TraceParent>,
     pub began: Instant,
+    /// By which the request is judged from its head to its answer.
+    pub settings: Arc<Settings>,
     pub(super) method: Method,
     place: Place,
     route: OnceLock<MatchedPath>,
@@ -120,8 +129,15 @@ pub struct RequestContext {
 }
 
 impl RequestContext {
-    pub(super) fn new(id: RequestId, method: Method, trace: Option<TraceParent>, place: Place) -> Self {
-        Self { id, trace, began: Instant::now(), method, place, route: OnceLock::new(), agent: OnceLock::new() }
+    pub(super) fn new(
+        id: RequestId,
+        method: Method,
+        trace: Option<TraceParent>,
+        place: Place,
+        settings: Arc<Settings>,
+    ) -> Self {
+        let (route, agent) = (OnceLock::new(), OnceLock::new());
+        Self { id, trace, began: Instant::now(), settings, method, place, route, agent }
     }
 
     /// The request only waits from now on (long poll, stream), and no longer counts as being worked on.
@@ -165,7 +181,9 @@ mod tests {
     #[test]
     fn a_request_that_waits_gives_up_its_place_once() {
         let in_flight = Arc::new(InFlight::default());
-        let context = RequestContext::new(RequestIds::new().next(), Method::GET, None, in_flight.enter());
+        let settings = Arc::new(Settings::of(crate::config::Config::default()).unwrap());
+        let id = RequestIds::new().next();
+        let context = RequestContext::new(id, Method::GET, None, in_flight.enter(), settings);
         assert_eq!(in_flight.count(), 1);
         context.waits();
         context.waits();

@@ -28,9 +28,10 @@ use kokuban_api::problem::{ErrorCode, Problem};
 use tower::Service as _;
 
 use crate::accept::{HeadFraming, Serve};
-use crate::config::{Config, LogRequests};
+use crate::config::LogRequests;
 use crate::error::ApiError;
 use crate::metrics::Metrics;
+use crate::settings::{InForce, Settings};
 
 pub use body::{BodyLimits, BodyNeed, read_body, read_bytes};
 pub use checks::Reach;
@@ -52,26 +53,17 @@ pub struct Edge(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     router: Router,
-    reach: Reach,
+    settings: InForce,
     in_flight: Arc<InFlight>,
-    in_flight_max: usize,
     ids: RequestIds,
     metrics: Metrics,
-    log_requests: LogRequests,
 }
 
 impl Edge {
     #[must_use]
-    pub fn new(router: Router, config: &Config, metrics: Metrics) -> Self {
-        Self(Arc::new(Inner {
-            router,
-            reach: Reach::new(config),
-            in_flight: Arc::default(),
-            in_flight_max: config.limits.requests_in_flight_max,
-            ids: RequestIds::new(),
-            metrics,
-            log_requests: config.log_requests,
-        }))
+    pub fn new(router: Router, settings: InForce, metrics: Metrics) -> Self {
+        let in_flight = Arc::new(InFlight::counted_by(&metrics.requests_in_flight));
+        Self(Arc::new(Inner { router, settings, in_flight, ids: RequestIds::new(), metrics }))
     }
 
     /// Answers one request.
@@ -82,9 +74,10 @@ impl Edge {
             request.method().clone(),
             trace_parent(request.headers()),
             inner.in_flight.enter(),
+            inner.settings.now(),
         ));
         let asked = Asked::of(&request);
-        let (response, admitted) = match inner.admit(&request, framing) {
+        let (response, admitted) = match inner.admit(&request, framing, &context.settings) {
             Err(problem) => (ApiError::from(problem).into_response(), None),
             Ok(admitted) if asked.is_for_the_server() => (StatusCode::NO_CONTENT.into_response(), Some(admitted)),
             Ok(admitted) => {
@@ -104,10 +97,11 @@ impl Serve for Edge {
 }
 
 impl Inner {
-    fn admit(&self, request: &Request<Body>, framing: HeadFraming) -> Result<Admitted, Problem> {
-        let admitted = self.reach.check(request.uri(), request.headers(), framing)?;
+    fn admit(&self, request: &Request<Body>, framing: HeadFraming, settings: &Settings) -> Result<Admitted, Problem> {
+        let admitted = settings.reach.check(request.uri(), request.headers(), framing)?;
         // The request itself is counted already.
-        if self.in_flight.count() > self.in_flight_max && !ALWAYS_SERVED.contains(&request.uri().path()) {
+        let max = settings.config.limits.requests_in_flight_max;
+        if self.in_flight.count() > max && !ALWAYS_SERVED.contains(&request.uri().path()) {
             return Err(Problem::new(ErrorCode::Overloaded, "the server has as many requests in work as it takes on")
                 .with_retry_after_ms(OVERLOAD_RETRY_MS));
         }
@@ -137,13 +131,19 @@ impl Inner {
     ) -> Response<Body> {
         context.waits();
         let (mut response, refused) = answer::complete(response, asked, context.id);
-        answer::add_headers(response.headers_mut(), asked, context.id, from_origin, self.reach.has_origins());
+        answer::add_headers(
+            response.headers_mut(),
+            asked,
+            context.id,
+            from_origin,
+            context.settings.reach.has_origins(),
+        );
         if framing == HeadFraming::Ambiguous {
             answer::close_after(response.headers_mut());
         }
-        let route = context.route().cloned();
+        let route = context.route().map(|route| route.as_str()).or(asked.fixed());
         let seconds = context.began.elapsed().as_secs_f64();
-        self.metrics.request(&context.method, route.as_ref(), asked.fixed(), response.status(), refused, seconds);
+        self.metrics.request(&context.method, route, response.status(), refused, seconds);
         self.log(&response, asked, context, refused);
         response
     }
@@ -151,7 +151,7 @@ impl Inner {
     /// One line per request, without a query, a body or anything of the caller's but names.
     fn log(&self, response: &Response<Body>, asked: &Asked, context: &RequestContext, refused: Option<ErrorCode>) {
         let status = response.status();
-        let wanted = match self.log_requests {
+        let wanted = match context.settings.config.log_requests {
             LogRequests::All => true,
             LogRequests::Refused => status.as_u16() >= 400,
             LogRequests::None => status.is_server_error(),
@@ -161,7 +161,7 @@ impl Inner {
         }
         let route = context.route().map(|r| r.as_str()).or(asked.fixed()).unwrap_or("-");
         let agent = context.agent().map_or("-", |a| a.as_str());
-        let (method, request_id) = (known_method(&context.method), context.id);
+        let (method, request_id) = (METHODS[method_number(&context.method)], context.id);
         let trace_id = context.trace.as_ref().map_or("-", |t| t.trace_id.as_str());
         let us = u64::try_from(context.began.elapsed().as_micros()).unwrap_or(u64::MAX);
         let (status, code) = (status.as_u16(), refused.map_or("-", ErrorCode::as_str));
@@ -173,16 +173,19 @@ impl Inner {
     }
 }
 
-/// A method's name, or one word for all that a caller may invent.
-pub(crate) fn known_method(method: &Method) -> &'static str {
+/// Methods by name, and one word for all that a caller may invent.
+pub(crate) const METHODS: [&str; 8] = ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS", "OTHER"];
+
+/// The place of a method among [`METHODS`].
+pub(crate) fn method_number(method: &Method) -> usize {
     match *method {
-        Method::GET => "GET",
-        Method::HEAD => "HEAD",
-        Method::PUT => "PUT",
-        Method::PATCH => "PATCH",
-        Method::POST => "POST",
-        Method::DELETE => "DELETE",
-        Method::OPTIONS => "OPTIONS",
-        _ => "OTHER",
+        Method::GET => 0,
+        Method::HEAD => 1,
+        Method::PUT => 2,
+        Method::PATCH => 3,
+        Method::POST => 4,
+        Method::DELETE => 5,
+        Method::OPTIONS => 6,
+        _ => 7,
     }
 }

@@ -6,7 +6,7 @@ use http_body_util::BodyExt as _;
 use serde_json::Value;
 
 use super::*;
-use crate::config::AuthMode;
+use crate::config::{AuthMode, Config};
 
 async fn panics() -> &'static str {
     panic!("secret-value")
@@ -20,7 +20,7 @@ fn edge_with(config: Config) -> Edge {
         .route("/v1/panics", get(panics))
         .route("/v1/stuck", get(std::future::pending::<&'static str>))
         .route("/livez", get(|| async { "ok" }));
-    Edge::new(router, &config, Metrics::new())
+    Edge::new(router, InForce::new(Settings::of(config).unwrap()), Metrics::new())
 }
 
 fn edge() -> Edge {
@@ -203,14 +203,11 @@ async fn logged<F: Future>(run: F) -> (F::Output, String) {
 #[tokio::test]
 async fn a_refused_request_has_one_line_with_its_facts_and_without_its_content() {
     let config = Config { log_requests: LogRequests::All, ..Config::default() };
-    let authenticator = Arc::new(crate::auth::Authenticator::new(&config));
-    let router = Router::new()
-        .route(
-            "/v1/things/{id}",
-            get(|_: crate::auth::Caller| async { Err::<(), _>(ApiError::new(ErrorCode::Locked, "no")) }),
-        )
-        .with_state(authenticator);
-    let edge = Edge::new(router, &config, Metrics::new());
+    let router = Router::new().route(
+        "/v1/things/{id}",
+        get(|_: crate::auth::Caller| async { Err::<(), _>(ApiError::new(ErrorCode::Locked, "no")) }),
+    );
+    let edge = Edge::new(router, InForce::new(Settings::of(config).unwrap()), Metrics::new());
     let headers = [
         ("kokuban-agent", "ra"),
         ("authorization", "Bearer hunter2"),

@@ -35,7 +35,8 @@ async fn changes(call: Call) -> ApiResult<Response> {
         limit: query.limit,
         shutdown: call.app.shutdown.clone(),
     };
-    let found = poll(&handle, &published, asked).await.map_err(|gap| match gap {
+    let found = call.while_let_in(handle.name(), poll(&handle, &published, asked)).await?;
+    let found = found.map_err(|gap| match gap {
         Gap::Compacted => position_problem(ErrorCode::Compacted, &handle, &published),
         Gap::Unavailable => ApiError::new(ErrorCode::Unavailable, "the storage cannot be read now"),
     })?;

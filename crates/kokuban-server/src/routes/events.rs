@@ -10,12 +10,15 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use kokuban_api::query::EventsQuery;
 use kokuban_api::sse;
+use kokuban_api::stream::ByeReason;
+use kokuban_core::ids::BoardName;
 
 use crate::app::AppState;
+use crate::auth::Standing;
 use crate::call::{Call, board_not_found};
 use crate::error::ApiResult;
 use crate::reply::Reply;
-use crate::streams::{Feed, Scope, Setup, of_stream};
+use crate::streams::{Ends, Feed, Scope, Setup, of_stream};
 
 /// Asks proxies of the nginx kind to pass every block on at once.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -33,7 +36,7 @@ async fn events(call: Call) -> ApiResult<Response> {
         Body::empty()
     } else {
         let app = &call.app;
-        let max = app.config.limits.streams_per_caller_max;
+        let max = call.config().limits.streams_per_caller_max;
         let place = app.streams.enter(&call.caller.agent, max, &app.metrics.streams)?;
         call.context.waits();
         let feed = Feed::new(Setup {
@@ -42,7 +45,7 @@ async fn events(call: Call) -> ApiResult<Response> {
             start,
             snapshot: query.snapshot,
             coalesce: query.coalesce_ms.map(|ms| Duration::from_millis(ms.get())),
-            shutdown: app.shutdown.clone(),
+            ends: ends(&call, handle.name()),
             place,
             handle: handle.clone(),
         });
@@ -55,4 +58,21 @@ async fn events(call: Call) -> ApiResult<Response> {
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
     Ok(response)
+}
+
+/// What ends a stream, whatever happens on the board.
+fn ends(call: &Call, board: &BoardName) -> Ends {
+    let credential = call.app.settings.when(call.caller.clone(), board.clone(), |standing| match standing {
+        Standing::AsItWas => None,
+        Standing::OtherRoles => Some(ByeReason::Rights),
+        Standing::OtherBoards | Standing::Ended => Some(ByeReason::Auth),
+    });
+    let shutdown = call.app.shutdown.clone();
+    Box::pin(async move {
+        tokio::select! {
+            biased;
+            () = shutdown.stopping() => ByeReason::Shutdown,
+            reason = credential => reason,
+        }
+    })
 }

@@ -21,16 +21,17 @@ use kokuban_api::query::ReadQuery;
 use kokuban_core::blueprint::Blueprint;
 use kokuban_core::caller::{Actor, readable};
 use kokuban_core::event::{Commit, Event, Payloads as _};
-use kokuban_core::ids::{ChainHash, EntryId, Epoch, Position, Revision};
+use kokuban_core::ids::{ChainHash, EntryId, Position, Revision};
 use kokuban_core::json::Json;
-use kokuban_core::record;
+use kokuban_core::record::{self, Decoded};
 use kokuban_core::reply;
 use kokuban_core::verify::{After, CommitLine, End, EndLine, FORMAT, Header};
 use kokuban_engine::{BoardHandle, Published};
-use kokuban_journal::{Journal, ReadLimit, Record};
+use kokuban_journal::{ReadLimit, Record};
 use serde_json::value::RawValue;
 
 use crate::app::AppState;
+use crate::auth::{Caller, Standing};
 use crate::call::{Call, board_not_found};
 use crate::error::ApiResult;
 use crate::reply::Reply;
@@ -53,7 +54,7 @@ async fn export(call: Call) -> ApiResult<Response> {
     response.headers_mut().insert(CONTENT_TYPE, JSON_LINES);
     if call.method != Method::HEAD {
         call.context.waits();
-        let export = Export::new(Arc::clone(call.app.engine.journal()), handle, &published, position, call.actor());
+        let export = Export::new(&call, handle, &published, position);
         *response.body_mut() = export.into_body();
     }
     Ok(response)
@@ -61,7 +62,8 @@ async fn export(call: Call) -> ApiResult<Response> {
 
 /// An export under way.
 struct Export {
-    journal: Arc<dyn Journal>,
+    app: AppState,
+    caller: Caller,
     handle: Arc<BoardHandle>,
     actor: Actor,
     position: Position,
@@ -70,8 +72,8 @@ struct Export {
     /// The last revision written.
     at: Revision,
     withheld: bool,
-    /// The rules of the life that the commits read last belong to.
-    rules: Option<(Epoch, Arc<Blueprint>)>,
+    /// The rules that the life began with which the commits read last belong to.
+    rules: Option<Arc<Blueprint>>,
     phase: Phase,
 }
 
@@ -82,16 +84,11 @@ enum Phase {
 }
 
 impl Export {
-    fn new(
-        journal: Arc<dyn Journal>,
-        handle: Arc<BoardHandle>,
-        published: &Published,
-        position: Position,
-        actor: Actor,
-    ) -> Self {
+    fn new(call: &Call, handle: Arc<BoardHandle>, published: &Published, position: Position) -> Self {
         Self {
-            journal,
-            actor,
+            app: call.app.clone(),
+            caller: call.caller.clone(),
+            actor: call.actor(),
             position,
             chain: published.chain,
             entries: published.board.n_entries() as u64,
@@ -143,22 +140,27 @@ impl Export {
     }
 
     async fn page(&mut self) -> io::Result<Bytes> {
-        let read = self.journal.read(self.handle.name().clone(), self.at, PAGE).await;
+        let settings = self.app.settings.now();
+        if settings.authenticator.standing(&self.caller, self.handle.name()) != Standing::AsItWas {
+            return Err(io::Error::other("the credential of the caller ended or changed"));
+        }
+        let journal = self.app.engine.journal();
+        let read = journal.read(self.handle.name().clone(), self.at, PAGE).await;
         let records = read.map_err(|error| io::Error::other(error.to_string()))?;
         let mut lines = Vec::new();
         for stored in &records {
-            if stored.revision != self.at.next() || stored.revision > self.position.revision {
+            let decoded = record::decode::<Commit>(&stored.body).map_err(io::Error::other)?;
+            if !decoded.content.follows(self.at) || stored.revision > self.position.revision {
                 break;
             }
-            self.commit(stored, &mut lines)?;
+            self.commit(stored, &decoded, &mut lines)?;
             self.at = stored.revision;
         }
         // The log was cut back meanwhile, or is damaged: the export ends without a last line.
         if lines.is_empty() { Err(io::Error::other("commits are missing")) } else { Ok(lines.into()) }
     }
 
-    fn commit(&mut self, stored: &Record, lines: &mut Vec<u8>) -> io::Result<()> {
-        let decoded = record::decode::<Commit>(&stored.body).map_err(io::Error::other)?;
+    fn commit(&mut self, stored: &Record, decoded: &Decoded<Commit>, lines: &mut Vec<u8>) -> io::Result<()> {
         let commit = &decoded.content;
         let rules = self.rules_of(commit);
         let may_read =
@@ -187,13 +189,11 @@ impl Export {
             _ => None,
         });
         if let Some(created) = created {
-            self.rules = Some((commit.epoch, Arc::clone(created)));
+            self.rules = Some(Arc::clone(created));
         }
         let published = self.handle.published();
-        if let Some(life) = published.board.life().filter(|life| life.epoch == commit.epoch) {
-            return Some(Arc::clone(&life.blueprint));
-        }
-        self.rules.as_ref().filter(|(epoch, _)| *epoch == commit.epoch).map(|(_, rules)| Arc::clone(rules))
+        let now = published.board.life().filter(|life| life.since <= commit.revision);
+        now.map(|life| Arc::clone(&life.blueprint)).or_else(|| self.rules.clone())
     }
 }
 

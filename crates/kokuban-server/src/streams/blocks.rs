@@ -22,9 +22,9 @@ pub(super) enum Block {
 }
 
 /// The block of a commit by itself.
-pub(super) fn of_commit(scope: &Scope, rules: &Blueprint, logged: &Logged) -> Block {
+pub(super) fn of_commit(scope: &Scope, rules: &Blueprint, logged: &Logged, epoch: Epoch) -> Block {
     let commit = &logged.commit;
-    let position = commit.position();
+    let position = Position { epoch, revision: commit.revision };
     if !scope.shares(rules, commit) {
         let changes = scope.changes(rules, commit);
         return if changes.is_empty() { Block::Nothing } else { Block::Message(encode(logged, position, changes)) };

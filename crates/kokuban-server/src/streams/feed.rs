@@ -25,7 +25,6 @@ use super::scope::Scope;
 use super::snapshot::Snapshot;
 use super::start::Start;
 use super::window::Window;
-use crate::shutdown::Shutdown;
 
 /// Longest silence of a stream.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -36,7 +35,6 @@ const TOLD_REVISIONS_MAX: u64 = 1_000;
 pub(super) const FRAME_BYTES: usize = 16 * 1_024;
 
 /// All that a stream needs.
-#[derive(Debug)]
 pub(crate) struct Setup {
     pub(crate) handle: Arc<BoardHandle>,
     /// What the start was judged on.
@@ -46,9 +44,12 @@ pub(crate) struct Setup {
     /// Whether a reset begins with a snapshot.
     pub(crate) snapshot: bool,
     pub(crate) coalesce: Option<Duration>,
-    pub(crate) shutdown: Shutdown,
+    /// Resolves when the stream has to end, whatever happens on the board.
+    pub(crate) ends: Ends,
     pub(crate) place: Place,
 }
+
+pub(crate) type Ends = Pin<Box<dyn Future<Output = ByeReason> + Send>>;
 
 /// See the module.
 pub(crate) struct Feed {
@@ -63,7 +64,7 @@ pub(crate) struct Feed {
     last_block: Instant,
     /// Fires no later than a heartbeat is due; set anew only when it fires, not with every block.
     heartbeat: Pin<Box<Sleep>>,
-    stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
+    ends: Ends,
     _place: Place,
 }
 
@@ -77,11 +78,11 @@ enum Phase {
 impl Feed {
     /// `None` if the board has been deleted.
     pub(crate) fn new(setup: Setup) -> Option<Self> {
-        let Setup { handle, published, scope, start, snapshot, coalesce, shutdown, place } = setup;
-        let rules = Arc::clone(&published.board.life()?.blueprint);
+        let Setup { handle, published, scope, start, snapshot, coalesce, ends, place } = setup;
+        let reader = Reader::new(&handle, published.board.life()?, start.after);
         let last_block = Instant::now();
         Some(Self {
-            reader: Reader::new(&handle, start.epoch, start.after, rules),
+            reader,
             scope,
             snapshot,
             coalesce,
@@ -90,7 +91,7 @@ impl Feed {
             told: start.after,
             last_block,
             heartbeat: Box::pin(tokio::time::sleep_until(last_block + HEARTBEAT)),
-            stopping: Box::pin(async move { shutdown.stopping().await }),
+            ends,
             _place: place,
         })
     }
@@ -125,8 +126,13 @@ impl Feed {
         let mut frame = Frame::default();
         let head = self.reader.position(published.board.revision());
         let oldest = self.reader.position(self.reader.handle().oldest());
-        let hello =
-            Hello { epoch: start.epoch, head, oldest, filter: (&self.scope.filter).into(), heartbeat_ms: HEARTBEAT_MS };
+        let hello = Hello {
+            epoch: self.reader.epoch(),
+            head,
+            oldest,
+            filter: (&self.scope.filter).into(),
+            heartbeat_ms: HEARTBEAT_MS,
+        };
         let id = self.reader.position(start.after);
         let id = (start.reset.is_none() && !start.snapshot).then_some(id);
         frame.push(sse::first_event(retry_ms(), id, EventName::Hello, &hello));
@@ -161,8 +167,8 @@ impl Feed {
         if before.is_some_and(|before| self.scope.loses_or_gains(&before, &rules)) {
             return Some(self.end(ByeReason::Rights));
         }
-        if futures::FutureExt::now_or_never(&mut self.stopping).is_some() {
-            return Some(self.end(ByeReason::Shutdown));
+        if let Some(reason) = futures::FutureExt::now_or_never(&mut self.ends) {
+            return Some(self.end(reason));
         }
         let now = self.reader.handle().now();
         if let Some(bytes) = snapshot.next(&self.scope, &rules, now) {
@@ -209,7 +215,7 @@ impl Feed {
             window.absorb(&self.scope, &rules, &logged.commit);
             return;
         }
-        match (blocks::of_commit(&self.scope, &rules, logged), self.coalesce) {
+        match (blocks::of_commit(&self.scope, &rules, logged, self.reader.epoch()), self.coalesce) {
             (Block::Nothing, _) => self.pass(logged.revision(), frame),
             (Block::Message(_), Some(longest)) => {
                 let window = Window::open(&self.scope, &rules, &logged.commit);
@@ -259,7 +265,7 @@ impl Feed {
 
     async fn wait(&mut self, frame: &mut Frame) {
         let closes = self.window.as_ref().map(|(_, closes)| *closes);
-        let Self { reader, heartbeat, stopping, .. } = self;
+        let Self { reader, heartbeat, ends, .. } = self;
         let window_ends = async {
             match closes {
                 Some(closes) => tokio::time::sleep_until(closes).await,
@@ -268,9 +274,13 @@ impl Feed {
         };
         tokio::select! {
             biased;
-            () = stopping => {
-                self.close_window(frame);
-                frame.push(self.end(ByeReason::Shutdown));
+            reason = ends => {
+                // Who may not read any more is not sent what was gathered for him.
+                match reason {
+                    ByeReason::Shutdown => self.close_window(frame),
+                    _ => self.window = None,
+                }
+                frame.push(self.end(reason));
             }
             arrived = reader.wait() => {
                 if let Err(gap) = arrived {
@@ -307,10 +317,9 @@ impl Feed {
         let life = published.board.life().filter(|life| life.epoch == self.reader.epoch());
         match (gap, life) {
             (Gap::Compacted, Some(life)) => {
-                let rules = Arc::clone(&life.blueprint);
                 self.window = None;
                 let head = published.board.revision();
-                self.reader = Reader::new(&Arc::clone(self.reader.handle()), self.reader.epoch(), head, rules);
+                self.reader = Reader::new(&Arc::clone(self.reader.handle()), life, head);
                 self.reset(ResetReason::Compacted, self.snapshot, &published, frame);
             }
             (Gap::Compacted, None) => frame.push(self.end(ByeReason::Deleted)),

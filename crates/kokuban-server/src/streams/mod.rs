@@ -19,7 +19,7 @@ mod window;
 
 pub(crate) use counts::Place;
 pub use counts::StreamCounts;
-pub(crate) use feed::{Feed, Setup};
+pub(crate) use feed::{Ends, Feed, Setup};
 pub(crate) use poll::{Poll, poll};
 pub(crate) use scope::{Scope, is_scratch};
 pub(crate) use start::{of_poll, of_stream};

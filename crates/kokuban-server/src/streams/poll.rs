@@ -43,7 +43,7 @@ pub(crate) struct Poll {
 /// The commits asked for cannot be had.
 pub(crate) async fn poll(handle: &Arc<BoardHandle>, published: &Published, poll: Poll) -> Result<Option<Changes>, Gap> {
     let Some(life) = published.board.life() else { return Ok(None) };
-    let reader = Reader::new(handle, poll.start.epoch, poll.start.after, Arc::clone(&life.blueprint));
+    let reader = Reader::new(handle, life, poll.start.after);
     let deadline = Instant::now() + poll.wait;
     let gathering =
         Gathering { reader, poll, deadline, commits: Vec::new(), bytes: 0, looked_at: 0, window: None, deleted: false };

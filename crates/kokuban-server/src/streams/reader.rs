@@ -1,12 +1,14 @@
 //! A cursor into one life of a board, with the rules that say who may read what.
 //!
-//! Invariant: commits of other lives under the same name are never given; the deletion of this one is the end. Rules
-//! are those of the newest published state, looked at for every commit.
+//! Invariant: commits of other lives under the same name are never given; the deletion of this one is the end. All
+//! positions have the epoch that holds now, those of commits before a restore too: so every one can be resumed from.
+//! Rules are those of the newest published state, looked at for every commit.
 //! Not known here: filters, blocks.
 
 use std::sync::Arc;
 
 use kokuban_core::blueprint::Blueprint;
+use kokuban_core::board::Life;
 use kokuban_core::event::Event;
 use kokuban_core::ids::{Epoch, Position, Revision};
 use kokuban_engine::{BoardHandle, Cursor, Gap, Logged};
@@ -15,6 +17,8 @@ use kokuban_engine::{BoardHandle, Cursor, Gap, Logged};
 pub(super) struct Reader {
     cursor: Cursor,
     epoch: Epoch,
+    /// Where the life begins.
+    since: Revision,
     page: std::vec::IntoIter<Arc<Logged>>,
     /// The last revision given or passed over.
     at: Revision,
@@ -32,8 +36,10 @@ pub(super) enum Next {
 }
 
 impl Reader {
-    pub(super) fn new(handle: &Arc<BoardHandle>, epoch: Epoch, after: Revision, rules: Arc<Blueprint>) -> Self {
-        Self { cursor: handle.follow(after), epoch, page: Vec::new().into_iter(), at: after, rules }
+    pub(super) fn new(handle: &Arc<BoardHandle>, life: &Life, after: Revision) -> Self {
+        let rules = Arc::clone(&life.blueprint);
+        let page = Vec::new().into_iter();
+        Self { cursor: handle.follow(after), epoch: life.epoch, since: life.since, page, at: after, rules }
     }
 
     pub(super) fn handle(&self) -> &Arc<BoardHandle> {
@@ -69,7 +75,7 @@ impl Reader {
     pub(super) fn next(&mut self) -> Next {
         for logged in self.page.by_ref() {
             self.at = logged.revision();
-            if logged.commit.epoch != self.epoch {
+            if logged.revision() < self.since {
                 continue;
             }
             if logged.commit.events.iter().any(|event| matches!(event, Event::BoardDeleted)) {

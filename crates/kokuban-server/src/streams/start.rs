@@ -9,7 +9,7 @@ use kokuban_api::headers::LAST_EVENT_ID;
 use kokuban_api::query::{After, EventsQuery};
 use kokuban_api::stream::ResetReason;
 use kokuban_api::{ErrorCode, Problem};
-use kokuban_core::ids::{Epoch, Position, Revision};
+use kokuban_core::ids::{Position, Revision};
 use kokuban_engine::{BoardHandle, Published};
 
 use crate::call::{board_not_found, position_problem};
@@ -18,8 +18,6 @@ use crate::error::{ApiError, ApiResult};
 /// How a reader begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// The life of the board that the reader follows, to its end.
-    pub(crate) epoch: Epoch,
     /// The first commit is the one after this.
     pub(crate) after: Revision,
     pub(crate) reset: Option<ResetReason>,
@@ -58,7 +56,7 @@ pub(crate) fn of_stream(
     published: &Published,
 ) -> ApiResult<Start> {
     let head = published.board.position().ok_or_else(|| board_not_found(handle.name()))?;
-    let start = |after| Start { epoch: head.epoch, after, reset: None, snapshot: false };
+    let start = |after| Start { after, reset: None, snapshot: false };
     let Some(last) = last_event_id(headers) else {
         let after = of_query(query.after, handle, published)?;
         // What a snapshot shows need not be told again.
@@ -85,7 +83,6 @@ pub(crate) fn of_poll(
     handle: &BoardHandle,
     published: &Published,
 ) -> ApiResult<Start> {
-    let head = published.board.position().ok_or_else(|| board_not_found(handle.name()))?;
     let after = match last_event_id(headers) {
         Some(Some(position)) => Some(After::Position(position)),
         Some(None) => {
@@ -95,7 +92,7 @@ pub(crate) fn of_poll(
         None => after,
     };
     let after = of_query(after, handle, published)?;
-    Ok(Start { epoch: head.epoch, after, reset: None, snapshot: false })
+    Ok(Start { after, reset: None, snapshot: false })
 }
 
 fn of_query(after: Option<After>, handle: &BoardHandle, published: &Published) -> Result<Revision, ApiError> {
@@ -125,6 +122,8 @@ fn last_event_id(headers: &HeaderMap) -> Option<Option<Position>> {
 
 #[cfg(test)]
 mod tests {
+    use kokuban_core::ids::Epoch;
+
     use super::*;
 
     #[test]

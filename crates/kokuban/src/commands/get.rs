@@ -3,27 +3,28 @@
 use std::time::Duration;
 
 use kokuban_client::{Board, Get};
-use kokuban_core::ids::{Revision, Status, Version};
+use kokuban_core::ids::{Revision, Version};
 
 use super::show;
 use crate::args::{Form, GetArgs};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Attempt, Failure, Outcome};
 use crate::output::{Output, print};
 
 pub(crate) async fn run(args: &GetArgs, board: &Board, out: Output) -> Outcome {
-    let entry = board.get_with(&args.entry, &query(args)?).await?;
+    let attempt = Attempt::on("get", &args.entry);
+    let entry = board.get_with(&args.entry, &query(args)).await.map_err(Failure::trying(attempt))?;
     if !args.value {
         return Ok(out.one(&entry, show::entry)?);
     }
     let Some(value) = &entry.value else { return Ok(()) };
     match out.form() {
-        // For a pipe a value is data; only people see it escaped.
         Form::Table => Ok(print(&show::value(value))?),
-        Form::Json | Form::Jsonl => Ok(print(&show::json(value))?),
+        // As it was written, to the last digit.
+        Form::Json | Form::Jsonl => Ok(out.print_json(&show::json(value))?),
     }
 }
 
-fn query(args: &GetArgs) -> Result<Get, Failure> {
+fn query(args: &GetArgs) -> Get {
     let wait = Duration::from_millis(args.wait_ms);
     let mut get = Get::new();
     if args.full {
@@ -39,7 +40,7 @@ fn query(args: &GetArgs) -> Result<Get, Failure> {
         get = get.after_version(Version(version), wait);
     }
     if let Some(status) = &args.until_status {
-        get = get.until_status(Status::new(status).map_err(|e| Failure::usage(e.to_string()))?, wait);
+        get = get.until_status(status.clone(), wait);
     }
-    Ok(get)
+    get
 }

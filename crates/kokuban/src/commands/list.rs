@@ -1,45 +1,56 @@
 //! `kokuban list`.
 
+use futures::{Stream, StreamExt as _};
 use kokuban_api::answers::Entry;
-use kokuban_client::{Board, ListFilter};
-use kokuban_core::ids::{AgentName, Revision, Status, ZoneName};
+use kokuban_client::{Board, Error, ListFilter};
+use kokuban_core::ids::Revision;
 
 use super::show;
 use crate::args::ListArgs;
-use crate::failure::{Failure, Outcome};
-use crate::output::{Output, clip, safe};
+use crate::failure::{Attempt, Outcome};
+use crate::output::{Columns, Last, Output};
 
-const SHOWN_VALUE_CHARS: usize = 60;
+const MARKS: Columns<Entry, 7> = Columns {
+    head: ["entry", "version", "status", "owner", "held by", "updated by", "notes"],
+    row: marks,
+    last: Last::Wrapped,
+    none: "no entries",
+};
+
+const VALUES: Columns<Entry, 8> = Columns {
+    head: ["entry", "version", "status", "owner", "held by", "updated by", "notes", "value"],
+    row: marks_and_value,
+    last: Last::Cut,
+    none: "no entries",
+};
 
 pub(crate) async fn run(args: &ListArgs, board: &Board, out: Output) -> Outcome {
-    let usage = |e: kokuban_core::ids::InvalidName| Failure::usage(e.to_string());
     let filter = ListFilter {
-        zone: args.zone.as_deref().map(ZoneName::new).transpose().map_err(usage)?,
+        zone: args.zone.clone(),
         prefix: args.prefix.clone(),
-        status: args.status.as_deref().map(Status::new).transpose().map_err(usage)?,
-        owner: args.owner.as_deref().map(AgentName::new).transpose().map_err(usage)?,
+        status: args.status.clone(),
+        owner: args.owner.clone(),
         values: args.values,
         at: args.at.map(Revision),
         min_position: None,
-        page_items: Some(args.limit.clamp(1, 1_000)),
+        page_items: Some(args.limit.saturating_add(1).clamp(1, 1_000)),
     };
-    let entries = board.list(&filter).collect_up_to(args.limit).await?;
-    show_entries(&entries, out)
+    let entries = board.list(&filter);
+    let listed = if args.values {
+        out.many(entries, args.limit, &VALUES).await
+    } else {
+        out.many(entries, args.limit, &MARKS).await
+    };
+    listed.map_err(|failure| failure.of(args.zone.as_ref().map(|zone| Attempt::in_zone("list", zone))))
 }
 
-/// Entries as rows; with their values, where they have them.
-pub(crate) fn show_entries(entries: &[Entry], out: Output) -> Outcome {
-    let columns = ["entry", "version", "status", "owner", "held by", "updated by", "notes"];
-    if entries.iter().all(|entry| entry.value.is_none()) {
-        return Ok(out.many(entries, columns, marks)?);
-    }
-    let [entry, version, status, owner, held_by, updated_by, notes] = columns;
-    let columns = [entry, version, status, owner, held_by, updated_by, notes, "value"];
-    Ok(out.many(entries, columns, |entry| {
-        let value = entry.value.as_ref().map_or_else(String::new, |v| clip(&safe(&show::json(v)), SHOWN_VALUE_CHARS));
-        let [name, version, status, owner, held_by, updated_by, notes] = marks(entry);
-        [name, version, status, owner, held_by, updated_by, notes, value]
-    })?)
+/// Entries as rows, with their values.
+pub(crate) async fn show_entries(
+    entries: impl Stream<Item = Result<Entry, Error>> + Send,
+    limit: usize,
+    out: Output,
+) -> Outcome {
+    out.many(entries.boxed(), limit, &VALUES).await
 }
 
 fn marks(entry: &Entry) -> [String; 7] {
@@ -52,4 +63,10 @@ fn marks(entry: &Entry) -> [String; 7] {
         entry.updated_by.to_string(),
         entry.notes.to_string(),
     ]
+}
+
+fn marks_and_value(entry: &Entry) -> [String; 8] {
+    let [name, version, status, owner, held_by, updated_by, notes] = marks(entry);
+    let value = entry.value.as_ref().map_or_else(String::new, show::brief);
+    [name, version, status, owner, held_by, updated_by, notes, value]
 }

@@ -15,6 +15,7 @@ pub(crate) enum Kind {
     Text,
 }
 
+const FOR_TEXT: &str = "\n  next: for text, add --string";
 /// A request body takes 1 MiB; reading more than that is waste.
 const INPUT_BYTES_MAX: u64 = 4 << 20;
 
@@ -23,10 +24,12 @@ pub(crate) fn read(argument: &str, kind: Kind) -> Result<Value, Failure> {
     match argument.strip_prefix('@') {
         Some(path) => {
             let file = std::fs::File::open(path).map_err(|e| Failure::usage(format!("{path}: {e}")))?;
-            parse(&read_all(file, path)?, kind, path)
+            parse(&read_all(file, path)?, kind, path, FOR_TEXT)
         }
-        None if argument == "-" => parse(&read_all(std::io::stdin().lock(), "standard input")?, kind, "standard input"),
-        None => parse(argument, kind, "the value"),
+        None if argument == "-" => {
+            parse(&read_all(std::io::stdin().lock(), "standard input")?, kind, "standard input", FOR_TEXT)
+        }
+        None => parse(argument, kind, "the value", FOR_TEXT),
     }
 }
 
@@ -42,13 +45,14 @@ fn read_all(source: impl Read, name: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// JSON in `text`, or the text itself.
-pub(crate) fn parse(text: &str, kind: Kind, name: &str) -> Result<Value, Failure> {
+/// JSON in `text`, or the text itself; `for_text` says what to do where text was meant.
+pub(crate) fn parse(text: &str, kind: Kind, name: &str, for_text: &str) -> Result<Value, Failure> {
     if kind == Kind::Text {
         return Ok(Value::String(text.to_owned()));
     }
     strict(text).map_err(|error| {
-        let hint = if text.trim_start().starts_with(['{', '[', '"']) { "" } else { "\nFor text, give --string." };
+        let looks_like_text = !text.trim_start().starts_with(['{', '[', '"']);
+        let hint = if looks_like_text { for_text } else { "" };
         Failure::usage(format!("{name} is not JSON: {error}{hint}"))
     })
 }

@@ -12,42 +12,45 @@ use anyhow::{Context as _, anyhow};
 use kokuban_core::record;
 use kokuban_core::verify::{Flaw, Records, Report, Verifier};
 use kokuban_journal::{BoardInfo, Journal as _, ReadLimit, Sqlite, sqlite};
+use serde_json::{Value, json};
 
-use crate::args::VerifyArgs;
+use crate::args::{Form, VerifyArgs};
 use crate::failure::{Failure, Outcome};
-use crate::output::{print, safe};
+use crate::output::{Output, Progress, print, safe};
 
 /// No line of an export is longer.
 const LINE_BYTES_MAX: u64 = 64 << 20;
 /// Records and boards read at a time.
 const PAGE: usize = 1_000;
 
-pub(crate) fn run(args: &VerifyArgs) -> Outcome {
+pub(crate) fn run(args: &VerifyArgs, out: Output) -> Outcome {
     let path = args.path.as_path();
     if path == Path::new("-") {
-        return conclude("-", export(io::stdin().lock())?);
+        return conclude("-", export(io::stdin().lock(), None)?, out);
     }
-    let kind = std::fs::metadata(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-    if kind.is_dir() {
-        return directory(path);
+    let unreadable = |error: io::Error| Failure::usage(format!("{}: {error}", path.display()));
+    let meta = std::fs::metadata(path).map_err(unreadable)?;
+    if meta.is_dir() {
+        return directory(path, out);
     }
-    let file = File::open(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-    conclude(&path.display().to_string(), export(BufReader::new(file))?)
+    let file = File::open(path).map_err(unreadable)?;
+    conclude(&path.display().to_string(), export(BufReader::new(file), Some(meta.len()))?, out)
 }
 
-fn conclude(name: &str, checked: Result<Report, Flaw>) -> Outcome {
+fn conclude(name: &str, checked: Result<Report, Flaw>, out: Output) -> Outcome {
     match checked {
-        Ok(report) => Ok(print(&line_of(&report))?),
+        Ok(report) => Ok(out.one(&members(&report), |_| line_of(&report))?),
         Err(flaw) => Err(Failure::Other(anyhow!("{name}: {flaw}"))),
     }
 }
 
-fn export(mut lines: impl BufRead) -> io::Result<Result<Report, Flaw>> {
+fn export(mut lines: impl BufRead, bytes: Option<u64>) -> io::Result<Result<Report, Flaw>> {
     let mut verifier = Verifier::new();
+    let mut progress = Progress::bytes("verified", bytes.filter(|bytes| *bytes > 0));
     let mut line = Vec::new();
     loop {
         line.clear();
-        lines.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
+        let read = lines.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
         if line.is_empty() {
             return Ok(verifier.finish());
         }
@@ -55,10 +58,11 @@ fn export(mut lines: impl BufRead) -> io::Result<Result<Report, Flaw>> {
         if let Err(flaw) = verifier.line(str::from_utf8(&line).unwrap_or("not UTF-8")) {
             return Ok(Err(flaw));
         }
+        progress.add(read as u64);
     }
 }
 
-fn directory(path: &Path) -> Outcome {
+fn directory(path: &Path, out: Output) -> Outcome {
     let database = path.join(sqlite::DATABASE);
     if !database.is_file() {
         return Err(Failure::usage(format!("{}: this is no data directory", path.display())));
@@ -66,7 +70,7 @@ fn directory(path: &Path) -> Outcome {
     let journal = Sqlite::open(&sqlite::Options::new(path)).map_err(|error| Failure::Other(error.into()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let damaged = runtime.block_on(async {
-        let damaged = boards(&journal).await;
+        let damaged = boards(&journal, out).await;
         journal.close().await.context("closing the data directory")?;
         damaged
     })?;
@@ -76,26 +80,40 @@ fn directory(path: &Path) -> Outcome {
     }
 }
 
-async fn boards(journal: &Sqlite) -> anyhow::Result<u64> {
+/// Checks every board; people see each as soon as it is done, programs get one document.
+async fn boards(journal: &Sqlite, out: Output) -> anyhow::Result<u64> {
+    let mut progress = Progress::bytes("verified", None);
+    let mut found = Vec::new();
     let mut damaged = 0;
     let mut after = None;
     loop {
         let page = journal.list(after.clone(), PAGE).await?;
-        let Some(last) = page.last() else { return Ok(damaged) };
+        let Some(last) = page.last() else { break };
         after = Some(last.board.clone());
         for info in &page {
-            match board(journal, info).await {
-                Ok(report) => print(&line_of(&report))?,
+            let (line, value) = match board(journal, info, &mut progress).await {
+                Ok(report) => (line_of(&report), members(&report)),
                 Err(error) => {
                     damaged += 1;
-                    print(&format!("{}: DAMAGED: {}", info.board, safe(&format!("{error:#}"))))?;
+                    let error = format!("{error:#}");
+                    let line = format!("{}: DAMAGED: {}", info.board, safe(&error));
+                    (line, json!({"board": info.board, "ok": false, "error": error}))
                 }
+            };
+            match out.form() {
+                Form::Table => progress.aside(|| print(&line))?,
+                Form::Jsonl => out.next(&value, |_| line)?,
+                Form::Json => found.push(value),
             }
         }
     }
+    if out.form() == Form::Json {
+        out.one(&found, |_| String::new())?;
+    }
+    Ok(damaged)
 }
 
-async fn board(journal: &Sqlite, info: &BoardInfo) -> anyhow::Result<Report> {
+async fn board(journal: &Sqlite, info: &BoardInfo, progress: &mut Progress) -> anyhow::Result<Report> {
     let loaded = journal.load(info.board.clone()).await?.context("the board is gone")?;
     let snapshot = loaded.snapshot;
     let mut records = Records::new(info.board.clone(), info.oldest);
@@ -105,6 +123,7 @@ async fn board(journal: &Sqlite, info: &BoardInfo) -> anyhow::Result<Report> {
             break;
         }
         for stored in page {
+            progress.add(stored.body.len() as u64);
             records.record(stored.revision, stored.chain, &stored.body)?;
             if let Some(snapshot) = snapshot.as_ref().filter(|snapshot| snapshot.head.revision == stored.revision) {
                 let bytes = record::from_chunks(snapshot.chunks.clone())?;
@@ -135,4 +154,12 @@ fn line_of(report: &Report) -> String {
         }
     }
     line
+}
+
+fn members(report: &Report) -> Value {
+    let Report { board, first, revision, hash, commits, entries, withheld, absent_values } = report;
+    json!({
+        "board": board, "ok": true, "first": first, "revision": revision, "hash": hash, "commits": commits,
+        "entries": entries, "withheld": withheld, "absent_values": absent_values,
+    })
 }

@@ -36,6 +36,35 @@ fn outside_content_and_current_scalars_are_asked_about() {
     assert!(slot("own/web/page", json!({"trusted_only": true})).is_empty());
     assert_eq!(slot("own/current_order", json!({})), ["/slots/own~1current_order"]);
     assert_eq!(slot("own/当前订单", json!({})), ["/slots/own~1当前订单"]);
+    assert_eq!(slot("own/current_user/name", json!({})), ["/slots/own~1current_user~1name"]);
+    assert!(slot("own/concurrent_users", json!({})).is_empty());
+}
+
+#[test]
+fn a_zone_that_sanitizes_has_answered_for_the_outside_content_in_it() {
+    let asked = |zone: Value| {
+        asked(&json!({"name": "a", "schema_version": 1, "limits": {"state_bytes_max": 1000}, "zones": {"z": zone},
+            "slots": {"z/web/page": {"producers": ["ra"]}}}))
+    };
+    assert_eq!(asked(json!({})), ["/slots/z~1web~1page"]);
+    assert!(asked(json!({"sanitize": "strip"})).is_empty());
+}
+
+#[test]
+fn fields_of_fields_and_arrays_inside_schemas_are_asked_about_too() {
+    let field = json!({"kind": "document", "fields": {"current_order": {}, "web": {}, "tags": {"kind": "list"}}});
+    let document = json!({"kind": "document", "fields": {"deep": field}});
+    let found = slot("z/doc", document);
+    let wanted =
+        ["current_order", "tags/max_items", "web"].map(|rest| format!("/slots/z~1doc/fields/deep/fields/{rest}"));
+    assert_eq!(found, wanted);
+    let schema = json!({"type": "object", "properties": {
+        "log": {"type": ["array", "null"], "items": {"type": "array", "maxItems": 2}},
+        "either": {"anyOf": [{"type": "string"}, {"type": "array"}]},
+        "short": {"type": "array", "maxItems": 3}}});
+    let found = slot("own/doc", json!({"schema": schema}));
+    let wanted = ["either/anyOf/1", "log"].map(|rest| format!("/slots/own~1doc/schema/properties/{rest}"));
+    assert_eq!(found, wanted);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::*;
 
 fn refusal(dir: &Path) -> String {
     match open(dir) {
-        Err(Error::Open(text)) => text,
+        Err(error @ (Error::Open(_) | Error::InUse(_))) => error.to_string(),
         other => panic!("{other:?}"),
     }
 }

@@ -6,6 +6,7 @@ mod directory;
 mod failures;
 mod growth;
 mod log;
+mod rebuild;
 
 use std::fs;
 use std::path::Path;

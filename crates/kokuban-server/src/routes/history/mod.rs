@@ -163,7 +163,7 @@ impl Search<'_> {
     /// Goes through commits, newest first.
     fn take_page(&mut self, commits: &[std::sync::Arc<Logged>], after: Revision, before: &mut Revision) -> Reach {
         for logged in commits {
-            let other_life = self.board.life().is_none_or(|life| life.epoch != logged.commit.epoch);
+            let other_life = self.board.life().is_none_or(|life| logged.revision() < life.since);
             if logged.revision() <= after || other_life {
                 return Reach::End;
             }
@@ -224,7 +224,7 @@ impl Search<'_> {
     /// Looks further back for what stood before the oldest changes shown, within a bound.
     async fn complete_sides(&mut self, handle: &BoardHandle, mut before: Revision) {
         let mut looked_at = 0;
-        let epoch = self.board.life().map(|life| life.epoch);
+        let Some(life) = self.board.life() else { return };
         while self.sides.is_waiting() && looked_at < sides::LOOK_BACK_MAX && before > Revision(1) {
             // What cannot be read is left out; the page itself is complete.
             let Ok(page) = handle.history(before, PAGE_COMMITS).await else { return };
@@ -232,7 +232,7 @@ impl Search<'_> {
             before = oldest.revision();
             looked_at += page.commits.len();
             for logged in &page.commits {
-                if Some(logged.commit.epoch) != epoch {
+                if logged.revision() < life.since {
                     return;
                 }
                 self.sides.see(&logged.commit);

@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 
 use crate::accept::HeadFraming;
 use crate::app::{App, AppState};
-use crate::auth::Authenticator;
-use crate::config::{self, BoardRule, Config};
+use crate::config::{BoardRule, Config};
 use crate::edge::Edge;
 use crate::metrics::Metrics;
 use crate::pages::Pages;
 use crate::pattern::Pattern;
 use crate::refusals::Refusals;
 use crate::routes;
+use crate::settings::{InForce, Settings};
 use crate::shutdown::Shutdown;
 use crate::streams::StreamCounts;
 
@@ -74,24 +74,21 @@ impl Stage {
         let rule = BoardRule { pattern: Pattern::any(), blueprint: "default".parse().unwrap() };
         let mut config = Config { boards: vec![rule], ..Config::default() };
         change(&mut config);
-        let blueprints = config::load_blueprints(&config).unwrap();
         let engine = Engine::start(Arc::new(Memory::new()), Options::default()).await.unwrap();
         let app = AppState(Arc::new(App {
             engine,
-            authenticator: Arc::new(Authenticator::new(&config)),
-            config: Arc::new(config),
-            blueprints,
+            settings: InForce::new(Settings::of(config).unwrap()),
             metrics: Metrics::new(),
             shutdown: Shutdown::new(),
             refusals: Refusals::default(),
             pages: Pages::default(),
             streams: Arc::new(StreamCounts::default()),
         }));
-        let edge = Edge::new(routes::router(app.clone()), &app.config, app.metrics.clone());
+        let edge = Edge::new(routes::router(app.clone()), app.settings.clone(), app.metrics.clone());
         Self { app, edge }
     }
 
-    async fn send(
+    pub(crate) async fn send(
         &self,
         method: &str,
         target: &str,
