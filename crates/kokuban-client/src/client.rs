@@ -103,9 +103,12 @@ impl Client {
         &self.transport
     }
 
-    /// Whether the server answers and is ready; a single attempt.
-    pub async fn is_ready(&self) -> bool {
-        self.transport.send_within(&Call::read("/readyz".into()), &RetryPolicy::never()).await.is_ok()
+    /// Succeeds if the server takes writes; a single attempt.
+    ///
+    /// # Errors
+    /// The problem the server answered, or why there is no answer.
+    pub async fn ready(&self) -> Result<(), Error> {
+        self.transport.send_within(&Call::read("/readyz".into()), &RetryPolicy::never()).await.map(drop)
     }
 }
 

@@ -1,22 +1,26 @@
 //! A board: the fold of its commits, and what one may ask of it.
 //!
 //! Invariant: `apply` is the only mutation, and cloning is O(1): a clone is a consistent view for ever.
-//! Indexes (claim queue, deadlines, counts, bytes) always agree with the entries; `check` proves it in tests.
-//! Not known here: whether a change is allowed. Start at `apply`.
+//! Indexes (claim queues, deadlines, counts, bytes) always agree with the entries; `check` proves it in tests.
+//! Not known here: whether a change is allowed. Start at `apply`; the entries are in `zone`.
 
 mod apply;
 mod index;
 mod snapshot;
+mod zone;
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use imbl::{OrdMap, OrdSet, Vector};
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use zone::Zone;
+
 pub use apply::ApplyError;
-pub use snapshot::Snapshot;
+pub use zone::ZoneTally;
 
 use crate::blueprint::{Blueprint, Lifecycle, Tier};
 use crate::entry::{EndedLease, Entry, Lease, LeaseEnd, Note, Stamp, Tombstone};
@@ -44,7 +48,9 @@ pub struct Board {
     floor: Version,
     /// Every version given from now on to any key is above this: the floor of the last restore.
     restored: Version,
-    entries: OrdMap<EntryId, Arc<Entry>>,
+    /// Those that hold entries, shared so that a write in one copies nothing of the others.
+    zones: OrdMap<ZoneName, Arc<Zone>>,
+    n_entries: usize,
     tombstones: OrdMap<EntryId, Tombstone>,
     leases: OrdMap<EntryId, Lease>,
     ended_leases: OrdMap<EntryId, Vector<EndedLease>>,
@@ -54,9 +60,6 @@ pub struct Board {
     keys_by_age: OrdMap<Revision, (AgentName, SmolStr)>,
     tombstones_by_age: OrdSet<(Revision, EntryId)>,
     deadlines: OrdSet<(BoardTime, EntryId)>,
-    queue: OrdSet<(ZoneName, Option<Status>, Revision, Key)>,
-    /// Shared, so that a write in one zone copies the counts of that one only.
-    tally: OrdMap<ZoneName, Arc<ZoneTally>>,
     bytes: u64,
 }
 
@@ -81,13 +84,6 @@ pub struct KeyRecord {
     pub since: BoardTime,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ZoneTally {
-    pub entries: u64,
-    pub bytes: u64,
-    pub by_status: BTreeMap<Status, u64>,
-}
-
 impl Board {
     /// A board of which nothing is known yet.
     #[must_use]
@@ -99,7 +95,8 @@ impl Board {
             life: None,
             floor: Version::ZERO,
             restored: Version::ZERO,
-            entries: OrdMap::new(),
+            zones: OrdMap::new(),
+            n_entries: 0,
             tombstones: OrdMap::new(),
             leases: OrdMap::new(),
             ended_leases: OrdMap::new(),
@@ -108,8 +105,6 @@ impl Board {
             keys_by_age: OrdMap::new(),
             tombstones_by_age: OrdSet::new(),
             deadlines: OrdSet::new(),
-            queue: OrdSet::new(),
-            tally: OrdMap::new(),
             bytes: 0,
         }
     }
@@ -157,30 +152,40 @@ impl Board {
 
     #[must_use]
     pub fn entry(&self, id: &EntryId) -> Option<&Arc<Entry>> {
-        self.entries.get(id)
+        self.zones.get(&id.zone)?.entry(&id.key)
     }
 
-    pub fn entries(&self) -> impl Iterator<Item = (&EntryId, &Arc<Entry>)> {
-        self.entries.iter()
+    /// In order of zone and key.
+    pub fn entries(&self) -> impl Iterator<Item = (EntryId, &Arc<Entry>)> {
+        self.zones.iter().flat_map(|(zone, entries)| placed(zone, entries.entries()))
     }
 
     /// Entries from `start` on, in order of zone and key.
     pub fn entries_from<'b>(
         &'b self,
-        start: std::ops::Bound<&EntryId>,
-    ) -> impl Iterator<Item = (&'b EntryId, &'b Arc<Entry>)> + use<'b> {
-        self.entries.range((start.cloned(), std::ops::Bound::Unbounded))
+        start: Bound<&EntryId>,
+    ) -> impl Iterator<Item = (EntryId, &'b Arc<Entry>)> + use<'b> {
+        let zone_of = |id: &EntryId| self.zones.get_key_value(&id.zone);
+        let (first, zones) = match start {
+            Bound::Unbounded => (None, Bound::Unbounded),
+            Bound::Included(id) | Bound::Excluded(id) => (zone_of(id), Bound::Excluded(id.zone.clone())),
+        };
+        let keys = (start.map(|id| id.key.clone()), Bound::Unbounded);
+        let first = first.map(|(zone, entries)| placed(zone, entries.range(keys)));
+        let later = self.zones.range((zones, Bound::Unbounded));
+        let later = later.flat_map(|(zone, entries)| placed(zone, entries.entries()));
+        first.into_iter().flatten().chain(later)
     }
 
     /// Live entries and tombstones: what the limit counts.
     #[must_use]
     pub fn n_places(&self) -> usize {
-        self.entries.len() + self.tombstones.len()
+        self.n_entries + self.tombstones.len()
     }
 
     #[must_use]
     pub fn n_entries(&self) -> usize {
-        self.entries.len()
+        self.n_entries
     }
 
     #[must_use]
@@ -247,18 +252,18 @@ impl Board {
 
     /// Who is responsible for the entry now.
     #[must_use]
-    pub fn owner<'b>(&'b self, id: &EntryId, entry: &'b Entry) -> Option<&'b AgentName> {
+    pub fn owner(&self, id: &EntryId, entry: &Entry) -> Option<AgentName> {
         match self.leases.get(id) {
-            Some(lease) => Some(&lease.holder),
-            None if entry.disowned => None,
-            None => Some(&entry.value_by),
+            Some(lease) => Some(lease.holder.clone()),
+            None if entry.is_disowned() => None,
+            None => Some(entry.value_by()),
         }
     }
 
     /// The version that the next change of this key makes.
     #[must_use]
     pub fn next_version(&self, id: &EntryId) -> Version {
-        match (self.entries.get(id), self.tombstones.get(id)) {
+        match (self.entry(id), self.tombstones.get(id)) {
             (Some(entry), _) => entry.version.max(self.restored).next(),
             (None, Some(tombstone)) => tombstone.version.max(self.restored).next(),
             // The counter of a key that is not known may have been collected: the floor is above all such.
@@ -291,37 +296,16 @@ impl Board {
     /// Keys of a zone in the order in which they changed last, of those in a status that `wanted` takes.
     pub fn queue<'b, W: Fn(Option<&Status>) -> bool>(
         &'b self,
-        zone: &'b ZoneName,
+        zone: &ZoneName,
         wanted: W,
     ) -> impl Iterator<Item = &'b Key> + use<'b, W> {
-        let by_status = self.tally.get(zone).map(|tally| tally.by_status.keys().map(Some)).into_iter().flatten();
-        let statuses = std::iter::once(None).chain(by_status).filter(|status| wanted(*status));
-        // Statuses sort before revisions, so the queues of several statuses are merged.
-        let mut queues: Vec<_> = statuses
-            .map(|status| {
-                let mut queue = self.queue_of(zone, status);
-                (queue.next(), queue)
-            })
-            .collect();
-        std::iter::from_fn(move || {
-            queues.retain(|(head, _)| head.is_some());
-            let (head, queue) = queues.iter_mut().min_by_key(|(head, _)| *head)?;
-            std::mem::replace(head, queue.next()).map(|(_, key)| key)
-        })
+        self.zones.get(zone).map(|zone| zone.queue(wanted)).into_iter().flatten()
     }
 
-    fn queue_of<'b>(
-        &'b self,
-        zone: &'b ZoneName,
-        status: Option<&'b Status>,
-    ) -> impl Iterator<Item = (Revision, &'b Key)> {
-        let first = (zone.clone(), status.cloned(), Revision::ZERO, least_key());
-        let inside = move |at: &&(ZoneName, Option<Status>, Revision, Key)| at.0 == *zone && at.1.as_ref() == status;
-        self.queue.range(first..).take_while(inside).map(|(_, _, revision, key)| (*revision, key))
-    }
-
-    pub fn tally(&self) -> impl Iterator<Item = (&ZoneName, &ZoneTally)> {
-        self.tally.iter().map(|(zone, tally)| (zone, &**tally))
+    /// What a zone holds, if it holds anything.
+    #[must_use]
+    pub fn tally(&self, zone: &ZoneName) -> Option<ZoneTally> {
+        self.zones.get(zone).map(|zone| zone.tally())
     }
 
     /// Bytes of all live values.
@@ -334,7 +318,7 @@ impl Board {
     #[must_use]
     pub fn state_bytes(&self) -> u64 {
         let Some(life) = &self.life else { return 0 };
-        self.tally.iter().filter(|(zone, _)| life.blueprint.is_prompt_visible(zone)).map(|(_, tally)| tally.bytes).sum()
+        self.zones.iter().filter(|(name, _)| life.blueprint.is_prompt_visible(name)).map(|(_, zone)| zone.bytes()).sum()
     }
 
     #[must_use]
@@ -349,7 +333,9 @@ impl Board {
     }
 }
 
-/// A key that sorts before every other: names begin at `+` in ASCII.
-fn least_key() -> Key {
-    Key::new("+").expect("a plus sign is a name")
+fn placed<'b>(
+    zone: &'b ZoneName,
+    entries: impl Iterator<Item = (&'b Key, &'b Arc<Entry>)>,
+) -> impl Iterator<Item = (EntryId, &'b Arc<Entry>)> {
+    entries.map(|(key, entry)| (EntryId::new(zone.clone(), key.clone()), entry))
 }

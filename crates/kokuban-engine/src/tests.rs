@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kokuban_core::blueprint::{Blueprint, builtin};
-use kokuban_core::board::{Board, Snapshot};
+use kokuban_core::board::Board;
 use kokuban_core::caller::Actor;
 use kokuban_core::command::{
     Acquire, Change, Claim, Command, Conditions, CreateBoard, LeaseUse, NamedMarks, Release, Repeat, Write,
@@ -133,7 +133,7 @@ impl Bench {
 
     async fn value(&self, key: &str) -> Option<Value> {
         let board = self.board().await.published().board.clone();
-        board.entry(&id(key)).and_then(|entry| entry.value.json.as_ref().map(Json::to_value))
+        board.entry(&id(key)).and_then(|entry| entry.value().map(|value| value.to_value()))
     }
 
     async fn records(&self) -> Vec<kokuban_journal::Record> {
@@ -262,7 +262,7 @@ fn rejection(result: Result<Answer, Error>) -> Rejection {
 
 /// All that a board is, as bytes.
 fn state(board: &Board) -> bytes::Bytes {
-    record::encode(&Snapshot::of(board)).bytes
+    board.to_snapshot()
 }
 
 fn expiries(events: &[Event]) -> usize {

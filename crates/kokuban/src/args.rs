@@ -81,11 +81,21 @@ pub(crate) enum Command {
     /// Run a server for development: in memory, boards made by their first write.
     #[command(after_help = examples!["kokuban dev", "kokuban dev --listen 127.0.0.1:0 --data ./board-data"])]
     Dev(ServeArgs),
+    /// Write a first deployment: configuration, tokens, a blueprint, a compose file.
+    #[command(after_help = examples![
+        "kokuban init deployment",
+        "kokuban init deployment --agents planner,writer,editor --arbiter editor",
+    ])]
+    Init(InitArgs),
+    /// Tell whether a server takes writes, by the exit code; for health checks.
+    #[command(after_help = examples!["kokuban ready", "kokuban ready --url http://127.0.0.1:7411"])]
+    Ready,
     /// Watch three agents work on one board, with all that can go wrong.
     #[command(after_help = examples![
         "kokuban demo",
         "kokuban demo --kill-server",
         "kokuban demo --url http://127.0.0.1:7411",
+        "kokuban demo --url http://127.0.0.1:7411 --tokens deployment/tokens",
     ])]
     Demo(DemoArgs),
     /// Show an entry.
@@ -165,7 +175,10 @@ pub(crate) enum Command {
     ])]
     Serve(ServeArgs),
     /// Check server configurations and blueprints.
-    #[command(after_help = examples!["kokuban check-config kokuban.toml newsroom.toml"])]
+    #[command(after_help = examples![
+        "kokuban check-config kokuban.toml newsroom.toml",
+        "kokuban check-config --strict newsroom.toml     # in a pipeline",
+    ])]
     CheckConfig(CheckConfigArgs),
     /// What a server is configured to be.
     #[command(subcommand)]

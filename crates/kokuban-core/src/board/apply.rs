@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
+use super::zone::Zone;
 use super::{Board, ENDED_LEASES_MAX, KEYS_MAX, KEYS_MIN, KEYS_MS, KeyRecord, Life};
-use crate::entry::{EndedLease, Entry, Lease, LeaseEnd, LeaseKind, Stamp, Tombstone};
+use crate::entry::{EndedLease, Entry, EntryParts, Lease, LeaseEnd, LeaseKind, Stamp, Tombstone};
 use crate::event::{BoardCreated, BoardRestored, Commit, EntryWritten, Event, Keyed, Standing, Touched, token_of};
-use crate::ids::{AgentName, BoardTime, EntryId, Revision, Status, Version};
+use crate::ids::{AgentName, BoardTime, EntryId, Revision, Version};
 
 /// A commit that does not fit the board it is applied to: a defect or damage, never a user's fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,12 +67,12 @@ impl Board {
 
     fn version_of(&self, id: &EntryId) -> Version {
         let gone = || self.tombstones.get(id).map_or(Version::ZERO, |tombstone| tombstone.version);
-        self.entries.get(id).map_or_else(gone, |entry| entry.version)
+        self.entry(id).map_or_else(gone, |entry| entry.version)
     }
 
     fn standing(&self, id: &EntryId) -> Option<Standing> {
-        let entry = self.entries.get(id)?;
-        Some(Standing { status: entry.status.clone(), owner: self.owner(id, entry).cloned() })
+        let entry = self.entry(id)?;
+        Some(Standing { status: entry.status(), owner: self.owner(id, entry) })
     }
 
     /// Applies a commit.
@@ -225,42 +226,38 @@ impl Board {
     fn write(&mut self, written: &EntryWritten, commit: &Commit) -> Result<(), ApplyError> {
         let by = commit.by.clone().unwrap_or_else(server_name);
         let stamp = Stamp { by, at: commit.at };
-        let old = self.entries.get(&written.id).cloned();
+        let old = self.entry(&written.id).map(|old| old.parts());
         if old.is_none() != written.created {
             return Err(ApplyError::Missing("an entry"));
         }
-        let marks = (!written.marks.is_empty()).then(|| Box::new(written.marks.clone()));
-        let mut entry = match &old {
-            Some(old) => (**old).clone(),
-            None => Entry {
-                value: written.value.clone(),
-                version: written.version,
-                revision: commit.revision,
-                touched: commit.revision,
-                status: None,
-                created: stamp.clone(),
-                updated: stamp.clone(),
-                value_version: written.version,
-                value_by: stamp.by.clone(),
-                disowned: false,
-                last_holder: None,
-                attempts: 0,
-                marks: None,
-                schema_version: written.schema_version,
-                reason: None,
-                request_id: commit.request_id.clone(),
-            },
-        };
+        let mut entry = old.unwrap_or_else(|| EntryParts {
+            value: written.value.clone(),
+            version: written.version,
+            revision: commit.revision,
+            touched: commit.revision,
+            status: None,
+            created: stamp.clone(),
+            updated: stamp.clone(),
+            value_version: written.version,
+            value_by: stamp.by.clone(),
+            disowned: false,
+            last_holder: None,
+            attempts: 0,
+            marks: None,
+            schema_version: written.schema_version,
+            reason: None,
+            request_id: commit.request_id.clone(),
+        });
         if written.value_changed {
             entry.value = written.value.clone();
             entry.value_version = written.version;
-            entry.value_by = stamp.by.clone();
+            entry.value_by = stamp.by;
             entry.schema_version = written.schema_version;
         }
         // A write of the same value by another still makes him responsible only if it changed something: marks do not.
         entry.disowned = entry.disowned && !written.value_changed;
         entry.status.clone_from(&written.status);
-        entry.marks = marks;
+        entry.marks = (!written.marks.is_empty()).then(|| Box::new(written.marks.clone()));
         if written.under_lease && written.status_from != written.status {
             entry.attempts = 0;
         }
@@ -269,60 +266,53 @@ impl Board {
         if let Some(tombstone) = self.tombstones.remove(&written.id) {
             self.tombstones_by_age.remove(&(tombstone.revision, written.id.clone()));
         }
-        self.put(&written.id, old.as_deref(), entry);
+        self.put(&written.id, &entry);
         Ok(())
     }
 
     /// Replaces an entry by what `change` makes of it, and moves it to the end of its queue.
-    fn change(&mut self, id: &EntryId, commit: &Commit, change: impl FnOnce(&mut Entry)) -> Result<(), ApplyError> {
-        let old = self.entries.get(id).cloned().ok_or(ApplyError::Missing("an entry"))?;
-        let mut entry = (*old).clone();
+    fn change(
+        &mut self,
+        id: &EntryId,
+        commit: &Commit,
+        change: impl FnOnce(&mut EntryParts),
+    ) -> Result<(), ApplyError> {
+        let mut entry = self.entry(id).ok_or(ApplyError::Missing("an entry"))?.parts();
         change(&mut entry);
         entry.touched = commit.revision;
-        self.put(id, Some(&old), entry);
+        self.put(id, &entry);
         Ok(())
     }
 
-    fn put(&mut self, id: &EntryId, old: Option<&Entry>, entry: Entry) {
-        if let Some(old) = old {
-            self.queue.remove(&(id.zone.clone(), old.status.clone(), old.touched, id.key.clone()));
+    pub(super) fn put(&mut self, id: &EntryId, entry: &EntryParts) {
+        let entry = Entry::pack(entry);
+        match self.zones.get_mut(&id.zone) {
+            Some(zone) => {
+                let zone = Arc::make_mut(zone);
+                (self.n_entries, self.bytes) = (self.n_entries - zone.n_entries(), self.bytes - zone.bytes());
+                zone.put(&id.key, entry);
+                (self.n_entries, self.bytes) = (self.n_entries + zone.n_entries(), self.bytes + zone.bytes());
+            }
+            None => {
+                (self.n_entries, self.bytes) = (self.n_entries + 1, self.bytes + entry.bytes());
+                self.zones.insert(id.zone.clone(), Arc::new(Zone::from_iter([(id.key.clone(), entry)])));
+            }
         }
-        self.queue.insert((id.zone.clone(), entry.status.clone(), entry.touched, id.key.clone()));
-        self.count(id, old, Some(&entry));
-        self.entries.insert(id.clone(), Arc::new(entry));
     }
 
     fn delete(&mut self, id: &EntryId, version: Version) -> Result<(), ApplyError> {
-        let old = self.entries.remove(id).ok_or(ApplyError::Missing("an entry"))?;
-        self.queue.remove(&(id.zone.clone(), old.status.clone(), old.touched, id.key.clone()));
-        self.count(id, Some(&old), None);
+        let zone = self.zones.get_mut(&id.zone).map(Arc::make_mut).ok_or(ApplyError::Missing("an entry"))?;
+        let old = zone.remove(&id.key).ok_or(ApplyError::Missing("an entry"))?;
+        if zone.n_entries() == 0 {
+            // A zone that was emptied is like one that never held anything: a board from a snapshot knows no difference.
+            self.zones.remove(&id.zone);
+        }
+        (self.n_entries, self.bytes) = (self.n_entries - 1, self.bytes - old.bytes());
         self.end_lease(id, LeaseEnd::Deleted);
         self.notes.remove(id);
         self.tombstones.insert(id.clone(), Tombstone { version, revision: self.revision, deleted: self.time });
         self.tombstones_by_age.insert((self.revision, id.clone()));
         Ok(())
-    }
-
-    pub(super) fn count(&mut self, id: &EntryId, old: Option<&Entry>, new: Option<&Entry>) {
-        let tally = Arc::make_mut(self.tally.entry(id.zone.clone()).or_default());
-        if let Some(old) = old {
-            tally.entries -= 1;
-            tally.bytes -= old.value.bytes;
-            self.bytes -= old.value.bytes;
-            leave(&mut tally.by_status, old.status.as_ref());
-        }
-        if let Some(new) = new {
-            tally.entries += 1;
-            tally.bytes += new.value.bytes;
-            self.bytes += new.value.bytes;
-            if let Some(status) = &new.status {
-                *tally.by_status.entry(status.clone()).or_default() += 1;
-            }
-        }
-        // A zone that was emptied is like one that never held anything: a board from a snapshot knows no difference.
-        if tally.entries == 0 {
-            self.tally.remove(&id.zone);
-        }
     }
 
     fn grant(
@@ -402,7 +392,7 @@ impl Board {
 }
 
 /// The new version of an entry, by whom and in which request.
-fn renew(entry: &mut Entry, version: Version, commit: &Commit, reason: Option<&SmolStr>) {
+fn renew(entry: &mut EntryParts, version: Version, commit: &Commit, reason: Option<&SmolStr>) {
     entry.version = version;
     entry.revision = commit.revision;
     entry.updated = Stamp { by: commit.by.clone().unwrap_or_else(server_name), at: commit.at };
@@ -413,14 +403,4 @@ fn renew(entry: &mut Entry, version: Version, commit: &Commit, reason: Option<&S
 /// Who acts where no caller does.
 fn server_name() -> AgentName {
     AgentName::new("kokuban").expect("a plain name")
-}
-
-fn leave(by_status: &mut std::collections::BTreeMap<Status, u64>, status: Option<&Status>) {
-    let Some(status) = status else { return };
-    if let Some(n) = by_status.get_mut(status) {
-        *n -= 1;
-        if *n == 0 {
-            by_status.remove(status);
-        }
-    }
 }

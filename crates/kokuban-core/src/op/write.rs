@@ -67,7 +67,7 @@ impl NamedMarks {
     /// The marks of the entry after the write. A new value begins without any.
     fn over(&self, old: Option<&Entry>, value_changed: bool, change: &Change) -> Marks {
         let mut marks = match old {
-            Some(old) if !value_changed => old.marks().into_owned(),
+            Some(old) if !value_changed => old.marks().clone(),
             // What is left of an untrusted value is no more to be trusted for a leaf that changed beside it.
             Some(old) if matches!(change, Change::Patch(_)) => {
                 Marks { untrusted: old.is_untrusted(), ..Marks::default() }
@@ -205,14 +205,14 @@ impl NewValue {
 
     /// Equal values have equal hashes, whatever the order of members or the spelling of numbers.
     fn differs_from(&self, entry: Option<&Entry>) -> bool {
-        entry.is_none_or(|entry| entry.value.sha256 != self.payload.sha256)
+        entry.is_none_or(|entry| entry.sha256 != self.payload.sha256)
     }
 }
 
 fn new_value(scene: &Scene<'_>, write: &Write, entry: Option<&Entry>, failures: &mut Failures) -> Option<NewValue> {
     match &write.change {
         Change::Replace(payload) => Some(NewValue::whole(payload.clone())),
-        Change::Keep => entry.map(|entry| NewValue::whole(entry.value.clone())),
+        Change::Keep => entry.map(|entry| NewValue::whole(entry.payload())),
         Change::Patch(operations) => patched(scene, write, operations, entry, failures),
     }
 }
@@ -224,12 +224,13 @@ fn patched(
     entry: Option<&Entry>,
     failures: &mut Failures,
 ) -> Option<NewValue> {
+    let author = entry.map(Entry::value_by);
     let standing = Standing {
-        last: entry.map(|entry| (entry.value_version, &entry.value_by)),
+        last: entry.map(|entry| entry.value_version).zip(author.as_ref()),
         caller: &scene.actor.agent,
         versioned: write.conditions.is_about_what_stands() || scene.board.is_scratch(&write.id.zone),
     };
-    let old = entry.and_then(|entry| entry.value.json.as_ref()).map(Json::to_value);
+    let old = entry.and_then(Entry::value).map(|value| value.to_value());
     let reduced = match reduce(old, operations, standing) {
         Ok(reduced) => reduced,
         Err(refused) => {
@@ -246,7 +247,7 @@ fn patched(
         return None;
     }
     if let (Some(entry), true) = (entry, reduced.assignments.is_empty()) {
-        return Some(NewValue { operations: reduced.receipts, ..NewValue::whole(entry.value.clone()) });
+        return Some(NewValue { operations: reduced.receipts, ..NewValue::whole(entry.payload()) });
     }
     if !bounded(&reduced.value, failures) {
         return None;
@@ -294,7 +295,7 @@ fn accept(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>) -> Accepted 
     let entry = judged.entry;
     let marks = write.marks.over(entry, judged.value_changed, &write.change);
     let marks_changed = entry.is_none_or(|entry| *entry.marks() != marks);
-    let moved = entry.is_some_and(|entry| entry.status != judged.status);
+    let moved = entry.is_some_and(|entry| entry.status() != judged.status);
     let under_lease = judged.held.is_some_and(|held| held.kind == LeaseKind::Lease);
     let version = scene.board.next_version(&write.id);
     let mut events = Vec::new();
@@ -307,7 +308,7 @@ fn accept(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>) -> Accepted 
             events.push(Event::EntryMoved {
                 id: write.id.clone(),
                 version,
-                from: entry.status.clone().expect("an entry that moves has a status"),
+                from: entry.status().expect("an entry that moves has a status"),
                 to: judged.status.clone().expect("a move has a target"),
                 under_lease,
                 reason: write.reason.clone(),
@@ -338,7 +339,7 @@ fn written(
         value: judged.value.payload.clone(),
         value_changed: judged.value_changed,
         created: judged.entry.is_none(),
-        status_from: judged.entry.and_then(|entry| entry.status.clone()),
+        status_from: judged.entry.and_then(Entry::status),
         status: judged.status.clone(),
         marks,
         schema_version: write.schema_version.unwrap_or_else(|| scene.board.blueprint().schema_version),
@@ -365,7 +366,7 @@ fn receipt(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>, version: Ve
             _ => version,
         },
         status: judged.status.clone(),
-        owner: granted_to.or(holder).or(author).or(standing).cloned(),
+        owner: granted_to.or(holder).or(author).cloned().or(standing),
         sha256: Some(judged.value.payload.sha256),
         outcome,
         operations: judged.value.operations.clone(),
@@ -377,9 +378,9 @@ fn receipt(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>, version: Ve
 
 /// An undeclared entry that gets a second author may be a scalar that two agents fight over.
 fn second_producer(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>) -> Option<Warning> {
-    let first = judged.entry.filter(|_| judged.value_changed).map(|entry| &entry.created.by)?;
+    let first = judged.entry.filter(|_| judged.value_changed).map(Entry::created_by)?;
     let declared = scene.board.blueprint().slot_of(&write.id).is_some();
-    (first != &scene.actor.agent && !declared).then(|| Warning::SecondProducer { first: first.clone() })
+    (first != scene.actor.agent && !declared).then_some(Warning::SecondProducer { first })
 }
 
 /// What the caller is told of the lease that its write granted or renewed. A hold has no token to tell.

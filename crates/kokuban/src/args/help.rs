@@ -16,11 +16,11 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Read and write entries", &["get", "put", "patch", "move", "delete", "list"]),
     ("Work together", &["watch", "history", "note", "lease", "claim"]),
     ("Boards", &["board", "blueprint"]),
-    ("Run a server", &["serve", "check-config", "config", "token", "verify"]),
+    ("Run a server", &["init", "serve", "check-config", "config", "token", "ready", "verify"]),
     ("Your shell", &["completions"]),
 ];
 /// Commands that talk to no server, so that the options of a client mean nothing to them.
-const LOCAL: &[&str] = &["serve", "dev", "check-config", "config", "token", "verify", "completions"];
+const LOCAL: &[&str] = &["serve", "dev", "init", "check-config", "config", "token", "verify", "completions"];
 
 const HEADING: &str = "\u{1b}[1m\u{1b}[4m";
 const COMMAND: &str = "\u{1b}[1m";

@@ -85,9 +85,30 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Starts a server of its own, or uses the one at --url, which must be in mode `open`.
+/// Nothing that is there is overwritten, and no secret is shown: each is in a file of its own.
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// Folder of the deployment; made if it is not there.
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Agents that get a token. Those of the demonstration, unless others are named.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "lin,ra,ta,w1,w2,rv")]
+    pub(crate) agents: Vec<AgentName>,
+    /// The agent with the last word on boards of the first blueprint [default: the last of the agents].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) arbiter: Option<AgentName>,
+    /// Where a configuration is already, leave all as it is and succeed: for scripts and containers.
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+/// Starts a server of its own, or uses the one at --url. One with tokens needs those of lin, ra, ta, w1, w2 and rv, from
+/// --tokens or from the variable KOKUBAN_TOKENS=lin:SECRET,ra:SECRET,…
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
+    /// Folder with a file NAME.env for each agent that says KOKUBAN_TOKEN=SECRET, as `init` writes them.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tokens: Option<PathBuf>,
     /// Keep the data and the log of the demo's own server here instead of in a temporary directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,

@@ -25,7 +25,10 @@ fn every_command_can_be_given_with_all_client_options() {
     for line in [
         "serve --listen 127.0.0.1:0 --data d --config f --durability memory --log-format json --insecure-open --set limits.boards_max=5 --set hosts=a,b --salvage",
         "dev",
+        "init d --agents x,y --arbiter y --keep",
+        "ready",
         "demo --data d --kill-server",
+        "demo --tokens d",
         "demo-agent ra",
         "get z/k --version 1 --full --value",
         "get z/k --after-version 1 --until-status raw --wait-ms 5",

@@ -11,6 +11,7 @@ pub(crate) mod history;
 pub(crate) mod lease;
 pub(crate) mod list;
 pub(crate) mod note;
+pub(crate) mod ready;
 pub(crate) mod show;
 pub(crate) mod token;
 pub(crate) mod value;
