@@ -6,6 +6,9 @@
 
 pub(super) const DEMO: &str = "cargo run --release -- demo";
 pub(super) const TESTS: &str = "cargo test --workspace";
+/// What has been done already where this runs, or is being done beside it.
+pub(super) const DONE: &[&str] =
+    &[TESTS, "cargo build --release", "cargo build && python3 -m pytest clients/python/tests"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
