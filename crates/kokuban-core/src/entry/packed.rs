@@ -68,10 +68,7 @@ impl Entry {
         let mut buffer = Vec::with_capacity(value.len() + 128);
         buffer.extend_from_slice(value);
         Texts::put(&mut buffer, parts);
-        let rare = Rare {
-            marks: parts.marks.as_deref().cloned().unwrap_or_default(),
-            reason: parts.reason.clone(),
-        };
+        let rare = Rare { marks: parts.marks.as_deref().cloned().unwrap_or_default(), reason: parts.reason.clone() };
         Self {
             sha256: parts.value.sha256,
             version: parts.version,

@@ -55,17 +55,8 @@ impl<'a> Texts<'a> {
         let request_id = RequestId::take(rest)?;
         let (schema_version, attempts) = (take_number(rest)?, u32::try_from(take_number(rest)?).ok()?);
         let bytes = if gone { take_number(rest)? } else { 0 };
-        let texts = Self {
-            status,
-            created_by,
-            updated_by,
-            value_by,
-            last_holder,
-            request_id,
-            schema_version,
-            attempts,
-            bytes,
-        };
+        let texts =
+            Self { status, created_by, updated_by, value_by, last_holder, request_id, schema_version, attempts, bytes };
         (rest.is_empty() && !created_by.is_empty()).then_some(texts)
     }
 
