@@ -12,6 +12,7 @@ mod full;
 mod hostile;
 mod idle;
 mod kills;
+mod logs;
 mod metrics;
 mod names;
 mod races;
