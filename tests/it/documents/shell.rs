@@ -104,7 +104,11 @@ impl Shell {
         }
         let printed = self.terminal.path().join("server");
         let bash = self.bash(&format!("exec {}", start.command.replacen("kokuban ", "\"$TESTED\" ", 1)));
-        let Some(server) = Server::start(bash, start, answer, &printed)? else { return Ok(()) };
+        let Some(server) = Server::start(bash, start, answer, &printed)? else {
+            // There is none now; what leads to the one before has to find the next.
+            self.retarget(Ports { told: before, real: start.told });
+            return Ok(());
+        };
         self.retarget(Ports { told: before, real: server.ports.real });
         self.servers.push(server);
         let pids: String = self.servers.iter().map(|server| format!("{}\n", server.pid())).collect();
