@@ -1,10 +1,11 @@
 //! An entry as it stands: value, version, status, provenance; and the lease and notes beside it.
 //!
 //! Invariant: a `Payload` always knows the hash of its value, also where the value itself has left the log.
-//! Not known here: who may change an entry, and when. `packed` keeps it in memory, with its `texts`.
+//! Not known here: who may change an entry, and when. `packed` keeps it in memory, `draft` takes it
+//! apart to change it.
 
+mod draft;
 mod packed;
-mod texts;
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -12,7 +13,9 @@ use smol_str::SmolStr;
 use crate::ids::{AgentName, BoardTime, EntryId, LeaseToken, Revision, Sha256, Status, Timestamp, Version};
 use crate::json::Json;
 
+pub(crate) use draft::{Draft, DraftValue, RequestId};
 pub use packed::Entry;
+pub(crate) use packed::Rare;
 
 /// A value in a record. Only its hash and size are part of the encoded head; the value itself travels beside it,
 /// so that it can be dropped without breaking the hash chain.

@@ -9,6 +9,7 @@ use smol_str::SmolStr;
 
 use super::size::{self, Growth};
 use super::{lease, refuse, status};
+use crate::board::owner_of;
 use crate::caller::{Act, authorise};
 use crate::command::{Drafted, Failures, Scene};
 use crate::entry::{DerivedFrom, Entry, Lease, LeaseKind, Marks, Payload, Source};
@@ -124,14 +125,14 @@ pub(crate) fn judge(
     growth: &mut Growth,
 ) -> Result<Accepted, Vec<Failure>> {
     let id = &write.id;
-    let entry = scene.board.entry(id).map(|entry| &**entry);
+    let (entry, lease) = scene.board.at(id).map_or((None, None), |(entry, lease)| (Some(&**entry), lease));
     let mut failures = Failures::of(item);
     failures.keep(authorise(scene.board, scene.actor, id, Act::Write(entry)));
     if entry.is_none() && write.change == Change::Keep {
         failures.add(Rejection::NotFound { id: id.clone() });
         return Err(failures.into_list());
     }
-    let held = failures.keep(lease::judge(scene, id, write.lease.token));
+    let held = failures.keep(lease::judge(scene, id, lease, write.lease.token));
     judge_version(scene, write, entry, &mut failures);
     let value = new_value(scene, write, entry, &mut failures);
     let of_nothing = entry.is_none() && value.as_ref().is_some_and(|value| value.is_of_nothing(write));
@@ -146,13 +147,14 @@ pub(crate) fn judge(
     if let Some(value) = value.as_ref().filter(|_| value_changed) {
         growth.judge(scene, id, entry, &value.payload, &mut failures);
     }
-    let granted = failures.keep(lease::for_write(scene, write, held.flatten(), value_changed)).flatten();
+    let granted = failures.keep(lease::for_write(scene, write, lease, held.flatten(), value_changed)).flatten();
     match (status, value) {
         (Some(_), Some(value)) if failures.is_empty() && of_nothing => {
             Ok(Accepted { events: Vec::new(), receipt: nothing(id, value.operations) })
         }
         (Some(status), Some(value)) if failures.is_empty() => {
-            Ok(accept(scene, write, &Judgement { entry, value, value_changed, status, held: held.flatten(), granted }))
+            let held = held.flatten();
+            Ok(accept(scene, write, &Judgement { entry, lease, value, value_changed, status, held, granted }))
         }
         _ => Err(failures.into_list()),
     }
@@ -284,6 +286,7 @@ fn nothing(id: &EntryId, operations: Vec<OperationReceipt>) -> Receipt {
 /// A write of which everything was found to be in order.
 struct Judgement<'a> {
     entry: Option<&'a Entry>,
+    lease: Option<&'a Lease>,
     value: NewValue,
     value_changed: bool,
     status: Option<Status>,
@@ -297,7 +300,7 @@ fn accept(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>) -> Accepted 
     let marks_changed = entry.is_none_or(|entry| *entry.marks() != marks);
     let moved = entry.is_some_and(|entry| entry.status() != judged.status);
     let under_lease = judged.held.is_some_and(|held| held.kind == LeaseKind::Lease);
-    let version = scene.board.next_version(&write.id);
+    let version = scene.board.version_after(entry, &write.id);
     let mut events = Vec::new();
     let outcome = match entry {
         Some(entry) if !judged.value_changed && !marks_changed && !moved => {
@@ -353,8 +356,8 @@ fn receipt(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>, version: Ve
     let entry = judged.entry;
     let lease = judged.granted.as_ref().and_then(|event| grant_of(scene, judged.held, event));
     let granted_to = judged.granted.is_some().then_some(&scene.actor.agent);
-    let standing = entry.and_then(|entry| scene.board.owner(&write.id, entry));
-    let holder = scene.board.lease(&write.id).map(|lease| &lease.holder);
+    let standing = || entry.and_then(|entry| owner_of(entry, judged.lease));
+    let holder = judged.lease.map(|lease| &lease.holder);
     let author = judged.value_changed.then_some(&scene.actor.agent);
     let mut warnings: Vec<Warning> =
         size::warning(&judged.value.payload).filter(|_| judged.value_changed).into_iter().collect();
@@ -366,7 +369,7 @@ fn receipt(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>, version: Ve
             _ => version,
         },
         status: judged.status.clone(),
-        owner: granted_to.or(holder).or(author).cloned().or(standing),
+        owner: granted_to.or(holder).or(author).cloned().or_else(standing),
         sha256: Some(judged.value.payload.sha256),
         outcome,
         operations: judged.value.operations.clone(),
@@ -379,8 +382,8 @@ fn receipt(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>, version: Ve
 /// An undeclared entry that gets a second author may be a scalar that two agents fight over.
 fn second_producer(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>) -> Option<Warning> {
     let first = judged.entry.filter(|_| judged.value_changed).map(Entry::created_by)?;
-    let declared = scene.board.blueprint().slot_of(&write.id).is_some();
-    (first != scene.actor.agent && !declared).then_some(Warning::SecondProducer { first })
+    let second = first != scene.actor.agent && scene.board.blueprint().slot_of(&write.id).is_none();
+    second.then_some(Warning::SecondProducer { first })
 }
 
 /// What the caller is told of the lease that its write granted or renewed. A hold has no token to tell.
