@@ -31,6 +31,7 @@ const LOG_SHOWN_BYTES: usize = 16 * 1024;
 pub struct Setup {
     memory: bool,
     config: String,
+    config_file: Option<PathBuf>,
     env: Vec<(String, String)>,
     args: Vec<String>,
     data: Option<PathBuf>,
@@ -58,6 +59,13 @@ impl Setup {
     pub fn config(mut self, toml: &str) -> Self {
         self.config.push_str(toml);
         self.config.push('\n');
+        self
+    }
+
+    /// A configuration that is there, taken as it is; the data is where that says.
+    #[must_use]
+    pub fn config_file(mut self, path: &Path) -> Self {
+        self.config_file = Some(path.to_path_buf());
         self
     }
 
@@ -269,10 +277,11 @@ impl TestServer {
             }
         }
         let listen = self.setup.listen.clone().unwrap_or_else(|| self.listen.to_string());
-        command.arg("serve").arg("--listen").arg(listen).arg("--config").arg(&config);
+        command.arg("serve").arg("--listen").arg(listen);
+        command.arg("--config").arg(self.setup.config_file.as_ref().unwrap_or(&config));
         if self.setup.memory {
             command.args(["--durability", "memory"]);
-        } else {
+        } else if self.setup.config_file.is_none() {
             command.arg("--data").arg(&self.data);
         }
         command.args(&self.setup.args).envs(self.setup.env.iter().map(|(k, v)| (k, v)));

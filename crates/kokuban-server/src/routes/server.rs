@@ -8,7 +8,7 @@ use axum::response::Response;
 use axum::routing::get;
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
-use kokuban_api::answers::{AuthMode, Durability, ServerInfo};
+use kokuban_api::answers::{AuthMode, Clock, Durability, ServerInfo};
 use kokuban_api::query::PlainQuery;
 use kokuban_api::{ErrorCode, limits};
 use kokuban_core::blueprint::{self, Limits};
@@ -21,6 +21,9 @@ use crate::docs;
 use crate::error::{ApiError, ApiResult};
 use crate::metrics::{self, Process};
 use crate::reply::Reply;
+
+/// Less than this is no step of the clock, but the work of keeping it right.
+const STEP_MS_MIN: i64 = 1_000;
 
 pub(crate) fn router() -> Router<AppState> {
     Router::new()
@@ -54,9 +57,17 @@ async fn info(call: Call) -> ApiResult<Response> {
             config::AuthMode::Open => AuthMode::Open,
             config::AuthMode::Token => AuthMode::Token,
         },
+        clock: clock(call.app.engine.clock()),
+        caller: call.caller.info(),
         links: links.into_iter().map(|(name, href)| (name.to_owned(), href.to_owned())).collect(),
     };
     Ok(Reply::json(StatusCode::OK, &info, query.pretty).send())
+}
+
+fn clock(clock: kokuban_engine::Clock) -> Clock {
+    let time = clock.wall();
+    let (uptime_ms, stepped_ms) = (clock.uptime_ms(), clock.stepped_ms());
+    Clock { time, uptime_ms, stepped_ms: if stepped_ms.abs() < STEP_MS_MIN { 0 } else { stepped_ms } }
 }
 
 /// Every bound of the server, by name.
