@@ -8,18 +8,17 @@
 mod claims;
 mod guide;
 mod listed;
-mod matching;
 mod pictures;
 mod ports;
 mod server;
 mod shell;
-mod steps;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use kokuban_tests::document::{DEMO, Step, TESTS, steps};
+
 use self::shell::Shell;
-use self::steps::{Step, steps};
 
 /// Makes a test of each document. A new one with commands needs its line here, and nothing else: blocks of `console`
 /// are commands (`$ `) with their answers, a block whose info string names a file (`toml newsroom.toml`) is saved
@@ -43,8 +42,9 @@ documents! {
     every_command_of_the_text_for_agents_does_what_it_shows: "docs/llms.txt",
 }
 
-/// Documents that a test elsewhere in `tests/it` executes, because they need more than a shell, and that test.
-const ELSEWHERE: &[(&str, &str)] = &[];
+/// Documents that a test elsewhere in `tests` executes, because they need more than a shell, and that test.
+const ELSEWHERE: &[(&str, &str)] =
+    &[("docs/deployment.md", "every_command_of_the_guide_to_deployments_does_what_it_shows")];
 
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -72,7 +72,7 @@ pub(crate) fn follow(path: &str) {
 fn the_readme_has_the_two_commands() {
     let steps = steps(&document("README.md"));
     let commands: Vec<_> = steps.iter().filter_map(Step::command).collect();
-    for (command, why) in [(steps::DEMO, "runs the main job"), (steps::TESTS, "runs all tests")] {
+    for (command, why) in [(DEMO, "runs the main job"), (TESTS, "runs all tests")] {
         assert!(commands.contains(&command), "the README lacks `{command}`, which {why}");
     }
 }

@@ -12,14 +12,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use kokuban_tests::document::{Step, TESTS, compare};
 use kokuban_tests::{server_binary, until_some};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use super::matching::compare;
 use super::ports::Ports;
 use super::server::{Ended, Server, Start};
-use super::steps::{Step, TESTS};
 
 const WITHIN: Duration = Duration::from_secs(180);
 /// What of the checkout is there where the reader stands.

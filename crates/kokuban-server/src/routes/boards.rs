@@ -167,7 +167,8 @@ fn state(board: &Board, actor: &Actor) -> BoardState {
         _ if bytes > STATE_BYTES_LARGE => StateLevel::Warn,
         _ => StateLevel::Ok,
     };
-    let visible = |zone: &ZoneName| board.blueprint().is_prompt_visible(zone) && readable_zone(board, actor, zone).is_ok();
+    let visible =
+        |zone: &ZoneName| board.blueprint().is_prompt_visible(zone) && readable_zone(board, actor, zone).is_ok();
     let mut largest: Vec<LargestEntry> = Vec::new();
     for (id, entry) in board.entries() {
         let smallest = largest.last().map_or(0, |entry| entry.bytes);
