@@ -35,7 +35,6 @@ macro_rules! documents {
 documents! {
     every_command_of_the_readme_does_what_it_shows: "README.md",
     every_command_of_the_guide_to_the_calls_does_what_it_shows: "docs/http.md",
-    every_command_of_the_guide_for_operators_does_what_it_shows: "docs/operations.md",
     every_command_of_the_guide_for_agents_does_what_it_shows: "docs/agents.md",
     every_command_of_the_guide_to_rules_does_what_it_shows: "docs/blueprints.md",
     every_command_of_the_ideas_does_what_it_shows: "docs/concepts.md",
