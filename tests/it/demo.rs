@@ -32,6 +32,22 @@ fn the_demonstration_ends_right_on_a_running_server() {
 }
 
 #[test]
+fn the_demonstration_ends_right_on_a_server_that_asks_for_tokens() {
+    let tokens: Vec<_> =
+        ["lin", "ra", "ta", "rv", "w1", "w2"].map(|name| format!("{name}:secret-of-the-agent-{name}")).into();
+    let server = Setup::memory().env("KOKUBAN_TOKENS", &tokens.join(",")).start();
+    let play = |tokens: Option<&str>| {
+        let mut command = Command::new(server_binary());
+        command.args(["demo", "--url", &server.url()]).env_remove("KOKUBAN_TOKENS");
+        command.envs(tokens.map(|tokens| ("KOKUBAN_TOKENS", tokens))).output().expect("the demonstration starts")
+    };
+    assert_right(&play(Some(&tokens.join(","))));
+    let stranger = play(None);
+    let complaint = String::from_utf8_lossy(&stranger.stderr);
+    assert!(!stranger.status.success() && complaint.contains("--tokens"), "{complaint}");
+}
+
+#[test]
 fn the_demonstration_ends_right_over_a_server_that_is_killed_in_the_middle() {
     let told = assert_right(&demo(&["--kill-server"]));
     assert!(told.contains("kill -9 the server"), "{told}");

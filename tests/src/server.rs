@@ -31,12 +31,14 @@ const LOG_SHOWN_BYTES: usize = 16 * 1024;
 pub struct Setup {
     memory: bool,
     config: String,
+    config_file: Option<PathBuf>,
     env: Vec<(String, String)>,
     args: Vec<String>,
     data: Option<PathBuf>,
     listen: Option<String>,
     stdin: Option<PathBuf>,
     file_size_can_be_limited: bool,
+    open_files: Option<u32>,
 }
 
 impl Setup {
@@ -57,6 +59,13 @@ impl Setup {
     pub fn config(mut self, toml: &str) -> Self {
         self.config.push_str(toml);
         self.config.push('\n');
+        self
+    }
+
+    /// A configuration that is there, taken as it is; the data is where that says.
+    #[must_use]
+    pub fn config_file(mut self, path: &Path) -> Self {
+        self.config_file = Some(path.to_path_buf());
         self
     }
 
@@ -83,6 +92,13 @@ impl Setup {
     #[must_use]
     pub fn file_size_can_be_limited(mut self) -> Self {
         self.file_size_can_be_limited = true;
+        self
+    }
+
+    /// So many files and connections at a time, and no more.
+    #[must_use]
+    pub fn open_files(mut self, most: u32) -> Self {
+        self.open_files = Some(most);
         self
     }
 
@@ -246,12 +262,14 @@ impl TestServer {
         let config = self.config_path();
         std::fs::write(&config, &self.setup.config).expect("a place to write");
         let log = File::options().create(true).append(true).open(self.log_path()).expect("a place to write");
-        let mut command = if self.setup.file_size_can_be_limited {
-            let mut shell = Command::new("sh");
-            shell.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(server_binary());
-            shell
-        } else {
+        let trap = if self.setup.file_size_can_be_limited { "trap '' XFSZ; " } else { "" };
+        let limit = self.setup.open_files.map(|n| format!("ulimit -n {n}; ")).unwrap_or_default();
+        let mut command = if trap.is_empty() && limit.is_empty() {
             Command::new(server_binary())
+        } else {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("{trap}{limit}exec \"$@\""), "sh"]).arg(server_binary());
+            shell
         };
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("KOKUBAN_") {
@@ -259,10 +277,11 @@ impl TestServer {
             }
         }
         let listen = self.setup.listen.clone().unwrap_or_else(|| self.listen.to_string());
-        command.arg("serve").arg("--listen").arg(listen).arg("--config").arg(&config);
+        command.arg("serve").arg("--listen").arg(listen);
+        command.arg("--config").arg(self.setup.config_file.as_ref().unwrap_or(&config));
         if self.setup.memory {
             command.args(["--durability", "memory"]);
-        } else {
+        } else if self.setup.config_file.is_none() {
             command.arg("--data").arg(&self.data);
         }
         command.args(&self.setup.args).envs(self.setup.env.iter().map(|(k, v)| (k, v)));

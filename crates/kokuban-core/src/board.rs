@@ -227,7 +227,9 @@ impl Board {
     /// In order of zone and key.
     pub fn leases(&self) -> impl Iterator<Item = (EntryId, &Lease)> {
         let placed = |name: &ZoneName, key: &Key| EntryId::new(name.clone(), key.clone());
-        self.zones.iter().flat_map(move |(name, zone)| zone.leases().map(move |(key, lease)| (placed(name, key), lease)))
+        self.zones
+            .iter()
+            .flat_map(move |(name, zone)| zone.leases().map(move |(key, lease)| (placed(name, key), lease)))
     }
 
     #[must_use]

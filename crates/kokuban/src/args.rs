@@ -81,11 +81,21 @@ pub(crate) enum Command {
     /// Run a server for development: in memory, boards made by their first write.
     #[command(after_help = examples!["kokuban dev", "kokuban dev --listen 127.0.0.1:0 --data ./board-data"])]
     Dev(ServeArgs),
+    /// Write a first deployment: configuration, tokens, a blueprint, a compose file.
+    #[command(after_help = examples![
+        "kokuban init deployment",
+        "kokuban init deployment --agents planner,writer,editor --arbiter editor",
+    ])]
+    Init(InitArgs),
+    /// Tell whether a server takes writes, by the exit code; for health checks.
+    #[command(after_help = examples!["kokuban ready", "kokuban ready --url http://127.0.0.1:7411"])]
+    Ready,
     /// Watch three agents work on one board, with all that can go wrong.
     #[command(after_help = examples![
         "kokuban demo",
         "kokuban demo --kill-server",
         "kokuban demo --url http://127.0.0.1:7411",
+        "kokuban demo --url http://127.0.0.1:7411 --tokens deployment/tokens",
     ])]
     Demo(DemoArgs),
     /// Show an entry.
@@ -165,7 +175,10 @@ pub(crate) enum Command {
     ])]
     Serve(ServeArgs),
     /// Check server configurations and blueprints.
-    #[command(after_help = examples!["kokuban check-config kokuban.toml newsroom.toml"])]
+    #[command(after_help = examples![
+        "kokuban check-config kokuban.toml newsroom.toml",
+        "kokuban check-config --strict newsroom.toml     # in a pipeline",
+    ])]
     CheckConfig(CheckConfigArgs),
     /// What a server is configured to be.
     #[command(subcommand)]
@@ -173,9 +186,23 @@ pub(crate) enum Command {
     /// Make credentials.
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Check the chain of an export or of a data directory.
+    /// Copy all boards of a running server into a file, as an admin.
+    #[command(after_help = examples![
+        "kokuban backup                            # into kokuban-DATE.backup",
+        "kokuban backup /var/backups/",
+        "kokuban backup - | ssh elsewhere 'cat > kokuban.backup'",
+    ])]
+    Backup(BackupArgs),
+    /// Make a data directory of a backup, while no server runs on it.
+    #[command(after_help = examples![
+        "kokuban restore kokuban.backup --data ./board-data",
+        "kokuban restore kokuban.backup --data ./board-data --replace   # keeps the old data",
+    ])]
+    Restore(RestoreArgs),
+    /// Check the chain of an export, a backup or a data directory.
     #[command(after_help = examples![
         "kokuban verify shop.jsonl",
+        "kokuban verify kokuban.backup",
         "kokuban verify ./board-data               # while no server runs on it",
     ])]
     Verify(VerifyArgs),

@@ -6,8 +6,10 @@
 mod args;
 mod caller;
 mod commands;
+mod credential;
 mod demo;
 mod failure;
+mod init;
 mod output;
 mod serve;
 mod shell;
@@ -47,8 +49,12 @@ fn run(Cli { client, command }: Cli) -> Outcome {
         Some(Command::CheckConfig(args)) => commands::check_config::run(&args, Output::for_lines(client.output)),
         Some(Command::Config(args)) => commands::config::run(&args, out),
         Some(Command::Token(args)) => commands::token::run(&args, Output::for_lines(client.output)),
+        Some(Command::Backup(args)) => calling(&client, commands::backup::run(&args, &client, out)),
+        Some(Command::Restore(args)) => commands::restore::run(&args, out),
         Some(Command::Verify(args)) => commands::verify::run(&args, out),
         Some(Command::Completions(args)) => commands::completions::run(&args),
+        Some(Command::Init(args)) => init::run(&args),
+        Some(Command::Ready) => calling(&client, commands::ready::run(&client)),
         Some(Command::Demo(args)) => wait_for(demo::run(&args, &client)),
         Some(Command::DemoAgent(args)) => wait_for(demo::agent(&args, &client)),
         Some(Command::Board(args)) => on_boards(args, client, out),

@@ -99,5 +99,8 @@ fn is_scratch_value(board: &Board, commit: &Commit, sha256: Sha256) -> bool {
 }
 
 fn written(commit: &Commit) -> impl Iterator<Item = &EntryWritten> {
-    commit.events.iter().filter_map(|event| if let Event::EntryWritten(written) = event { Some(&**written) } else { None })
+    commit
+        .events
+        .iter()
+        .filter_map(|event| if let Event::EntryWritten(written) = event { Some(&**written) } else { None })
 }

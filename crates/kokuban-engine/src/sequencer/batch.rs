@@ -184,7 +184,9 @@ impl Decider<'_> {
             Ok(Ok(Judged::Replay(revision))) => Verdict::Replay(revision),
             Ok(Ok(Judged::Nothing)) if self.may_wait(&pending) => return self.sequencer.waiting.add(pending),
             Ok(Ok(Judged::Nothing)) => done(None, position, false),
-            Ok(Err(refusal)) if is_held(&refusal) && self.may_wait(&pending) => return self.sequencer.waiting.add(pending),
+            Ok(Err(refusal)) if is_held(&refusal) && self.may_wait(&pending) => {
+                return self.sequencer.waiting.add(pending);
+            }
             Ok(Err(refusal)) => Verdict::Failed(Error::Refused { refusal: Box::new(refusal), position, now: self.now }),
         };
         self.batch.answers.push((pending, verdict));

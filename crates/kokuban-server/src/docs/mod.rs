@@ -39,7 +39,10 @@ pub const LLMS_TXT: &str = include_str!("../../../../docs/llms.txt");
 
 /// `/openapi.json`, `/docs` and `/llms.txt`.
 pub fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    Router::new().route("/openapi.json", get(serve_openapi)).route("/docs", get(serve_page)).route("/llms.txt", get(serve_text))
+    Router::new()
+        .route("/openapi.json", get(serve_openapi))
+        .route("/docs", get(serve_page))
+        .route("/llms.txt", get(serve_text))
 }
 
 async fn serve_openapi() -> impl IntoResponse {

@@ -129,7 +129,7 @@ async fn show(call: Call) -> ApiResult<Response> {
 /// A board in short, as far as the caller may read it.
 fn summary(board: &Board, actor: &Actor, now: BoardTime) -> ApiResult<BoardSummary> {
     let (Some(life), Some(position)) = (board.life(), board.position()) else { return Err(ApiError::unexpected()) };
-    let readable = |zone| readable_zone(board, actor, zone).is_ok();
+    let readable = |zone: &_| readable_zone(board, actor, zone).is_ok();
     let zones = life.blueprint.zones.keys().filter(|zone| readable(zone)).map(|zone| {
         let tally = board.tally(zone);
         let count = tally.map(|tally| ZoneCount { entries: tally.entries, statuses: tally.by_status });
@@ -167,7 +167,8 @@ fn state(board: &Board, actor: &Actor) -> BoardState {
         _ if bytes > STATE_BYTES_LARGE => StateLevel::Warn,
         _ => StateLevel::Ok,
     };
-    let visible = |zone: &ZoneName| board.blueprint().is_prompt_visible(zone) && readable_zone(board, actor, zone).is_ok();
+    let visible =
+        |zone: &ZoneName| board.blueprint().is_prompt_visible(zone) && readable_zone(board, actor, zone).is_ok();
     let mut largest: Vec<LargestEntry> = Vec::new();
     for (id, entry) in board.entries() {
         let smallest = largest.last().map_or(0, |entry| entry.bytes);

@@ -85,9 +85,30 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Starts a server of its own, or uses the one at --url, which must be in mode `open`.
+/// Nothing that is there is overwritten, and no secret is shown: each is in a file of its own.
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// Folder of the deployment; made if it is not there.
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Agents that get a token. Those of the demonstration, unless others are named.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "lin,ra,ta,w1,w2,rv")]
+    pub(crate) agents: Vec<AgentName>,
+    /// The agent with the last word on boards of the first blueprint [default: the last of the agents].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) arbiter: Option<AgentName>,
+    /// Where a configuration is already, leave all as it is and succeed: for scripts and containers.
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+/// Starts a server of its own, or uses the one at --url. One with tokens needs those of lin, ra, ta, w1, w2 and rv, from
+/// --tokens or from the variable KOKUBAN_TOKENS=lin:SECRET,ra:SECRET,…
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
+    /// Folder with a file NAME.env for each agent that says KOKUBAN_TOKEN=SECRET, as `init` writes them.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tokens: Option<PathBuf>,
     /// Keep the data and the log of the demo's own server here instead of in a temporary directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
@@ -117,8 +138,36 @@ pub(crate) enum Role {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    /// File, or a directory for a file named after the time; `-` for standard output [default: here].
+    #[arg(value_name = "FILE", default_value = ".", hide_default_value = true)]
+    pub(crate) file: PathBuf,
+    /// Write over a file that is there, once the new one is whole.
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+/// Boards come back as they were when the backup was taken, under a new epoch, with revisions and versions that were
+/// never given before.
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArgs {
+    /// File that `backup` wrote.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Directory that gets the data.
+    #[arg(long, env = "KOKUBAN_DATA", value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// Put it in the place of the data that is there, which is kept beside it.
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Bring boards that are damaged in the backup back as far as they are whole.
+    #[arg(long)]
+    pub(crate) salvage: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// File of JSON lines that `export` wrote, `-` for standard input, or a data directory.
+    /// File that `export` or `backup` wrote, `-` for standard input, or a data directory.
     pub(crate) path: PathBuf,
 }
 

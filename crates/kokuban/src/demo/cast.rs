@@ -13,9 +13,12 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
 
+use super::purse::{self, Purse};
 use super::remark::Remark;
 use crate::args::Role;
 
+/// By which an agent learns its credential.
+const TOKEN: &str = "KOKUBAN_TOKEN";
 /// No agent has more to say.
 const OUTPUT_BYTES_MAX: u64 = 1 << 20;
 
@@ -40,11 +43,11 @@ pub(super) fn name(role: Role) -> String {
 
 impl Cast {
     /// Starts one process for each role.
-    pub(super) fn start(roles: &[Role], url: &str, board: &str) -> Result<Self> {
+    pub(super) fn start(roles: &[Role], url: &str, board: &str, purse: &Purse) -> Result<Self> {
         let (tell, cues) = mpsc::channel(256);
         let mut kill = BTreeMap::new();
         for &role in roles {
-            let child = launch(role, url, board).with_context(|| format!("starting {}", name(role)))?;
+            let child = launch(role, url, board, purse).with_context(|| format!("starting {}", name(role)))?;
             let (sender, receiver) = oneshot::channel();
             kill.insert(role, sender);
             tokio::spawn(attend(role, child, tell.clone(), receiver));
@@ -77,10 +80,16 @@ impl Cast {
     }
 }
 
-fn launch(role: Role, url: &str, board: &str) -> Result<Child> {
+fn launch(role: Role, url: &str, board: &str, purse: &Purse) -> Result<Child> {
     let program = std::env::current_exe().context("finding this program")?;
     let name = name(role);
-    let child = Command::new(program)
+    let mut command = Command::new(program);
+    // What this process calls with is not for the agent, nor are the secrets of the others.
+    command.env_remove(TOKEN).env_remove(purse::VARIABLE);
+    if let Some(secret) = purse.secret_of(&name) {
+        command.env(TOKEN, secret.reveal());
+    }
+    let child = command
         .args(["demo-agent", &name, "--url", url, "--board", board, "--agent", &name])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

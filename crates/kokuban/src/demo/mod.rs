@@ -7,6 +7,7 @@
 mod agent;
 mod cast;
 mod judge;
+mod purse;
 mod remark;
 mod script;
 mod server;
@@ -16,9 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, anyhow, bail};
 use futures::{StreamExt, stream};
-use kokuban_api::ChangeKind;
 use kokuban_api::bodies::{BlueprintRef, CreateBoard, Put, Terms};
 use kokuban_api::stream::{Change, Message};
+use kokuban_api::{ChangeKind, ErrorCode};
 use kokuban_client::{Board, Client, Commit, Event, EventFilter, EventStream, ListFilter, Start};
 use kokuban_core::blueprint::Blueprint;
 use kokuban_core::ids::Version;
@@ -28,16 +29,20 @@ use tokio::time::{Duration, timeout};
 
 use self::cast::{Cast, Cue, name};
 use self::judge::Evidence;
+use self::purse::Purse;
 use self::remark::Remark;
 use self::script::{MARKET, PLAN, PLAY_MAX, REQUEST, REQUEST_TEXT, REQUIREMENTS, hasty, is_at, patient, status};
 use self::server::Server;
 use self::timeline::Timeline;
 use crate::args::{ClientArgs, DemoAgentArgs, DemoArgs, Role};
 use crate::commands::{list, show};
+use crate::credential::Secret;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, complain};
 
 const BLUEPRINT: &str = include_str!("../../../../config/blueprints/requirements.toml");
+/// Everybody who calls the server: the person, and the agents.
+pub(crate) const CAST: [&str; 6] = ["lin", "ra", "ta", "rv", "w1", "w2"];
 const ROLES: [Role; 5] = [Role::Ra, Role::Ta, Role::Rv, Role::W1, Role::W2];
 /// How long the agents may take to leave once the plan stands.
 const LEAVE_MAX: Duration = Duration::from_secs(10);
@@ -48,6 +53,10 @@ pub(crate) async fn run(args: &DemoArgs, client: &ClientArgs) -> Outcome {
     if client.url.is_some() && (args.kill_server || args.data.is_some()) {
         return Err(Failure::usage("--kill-server and --data are for the demo's own server, not for one at --url"));
     }
+    if client.url.is_none() && args.tokens.is_some() {
+        return Err(Failure::usage("--tokens is for a server at --url; the demo's own asks for none"));
+    }
+    let purse = if client.url.is_some() { Purse::open(args.tokens.as_deref())? } else { Purse::default() };
     let mut server = match &client.url {
         Some(_) => None,
         None => Some(Server::start(args.data.as_deref()).await?),
@@ -55,7 +64,7 @@ pub(crate) async fn run(args: &DemoArgs, client: &ClientArgs) -> Outcome {
     let url = client.url.clone().or_else(|| server.as_ref().map(|server| server.url().to_owned()));
     let url = url.context("an address")?;
     let outcome = tokio::select! {
-        played = timeout(PLAY_MAX, play(&url, server.as_mut(), args.kill_server)) => played.unwrap_or_else(|_| {
+        played = timeout(PLAY_MAX, play(&url, &purse, server.as_mut(), args.kill_server)) => played.unwrap_or_else(|_| {
             Err(anyhow!("the play is not over after {} s; the lines above show how far it came", PLAY_MAX.as_secs()))
         }),
         () = interrupted() => Err(anyhow!("interrupted")),
@@ -83,21 +92,24 @@ async fn interrupted() {
 pub(crate) async fn agent(args: &DemoAgentArgs, client: &ClientArgs) -> Outcome {
     let url = client.url.as_deref().ok_or_else(|| Failure::usage("an agent of the demo needs --url"))?;
     let board = client.board.as_deref().ok_or_else(|| Failure::usage("an agent of the demo needs --board"))?;
-    agent::play(args.role, &client_of(url, &name(args.role))?.board(board)?).await
+    let agent = client_of(url, &name(args.role), client.token.as_deref())?;
+    agent::play(args.role, &agent.board(board)?).await
 }
 
-fn client_of(url: &str, agent: &str) -> Result<Client, kokuban_client::Error> {
-    Client::builder(url).agent(agent).retry(patient()).attempt_timeout(Duration::from_secs(5)).build()
+fn client_of(url: &str, agent: &str, token: Option<&str>) -> Result<Client, kokuban_client::Error> {
+    let builder = Client::builder(url).agent(agent).retry(patient()).attempt_timeout(Duration::from_secs(5));
+    token.into_iter().fold(builder, kokuban_client::ClientBuilder::token).build()
 }
 
-async fn play(url: &str, server: Option<&mut Server>, kill_server: bool) -> Result<()> {
+async fn play(url: &str, purse: &Purse, server: Option<&mut Server>, kill_server: bool) -> Result<()> {
     let timeline = Timeline::begin();
     let random = uuid::Uuid::new_v4().simple().to_string();
-    let board = client_of(url, "lin")?.board(&format!("demo-{}", &random[..8]))?;
+    let lin = client_of(url, "lin", purse.secret_of("lin").map(Secret::reveal))?;
+    let board = lin.board(&format!("demo-{}", &random[..8]))?;
     timeline.stage(&format!("server at {url}, board {}", board.name()))?;
     // Nobody waits a minute to learn that there is no server.
-    create(&client_of(url, "lin")?.with_retry(hasty()).board(board.name().as_str())?).await?;
-    let cast = Cast::start(&ROLES, url, board.name().as_str())?;
+    create(&lin.with_retry(hasty()).board(board.name().as_str())?).await?;
+    let cast = Cast::start(&ROLES, url, board.name().as_str(), purse)?;
     let server = server.filter(|_| kill_server);
     let mut stage = Stage {
         timeline,
@@ -125,7 +137,14 @@ async fn create(board: &Board) -> Result<()> {
         labels: BTreeMap::new(),
         inputs: BTreeMap::new(),
     };
-    board.create(&body).await.context("creating the board")?;
+    let created = board.create(&body).await;
+    if created.as_ref().is_err_and(|error| error.problem().is_some_and(|p| p.code == ErrorCode::Unauthenticated)) {
+        bail!(
+            "this server asks for credentials that it knows: give --tokens DIR with those of its agents, or set {}",
+            purse::VARIABLE
+        );
+    }
+    created.context("creating the board")?;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use super::TOMBSTONE_MS_MIN;
 use crate::event::Event;
 use crate::ids::Version;
 use crate::rejection::Rejection;
-use crate::scenario::{zone_name, Stage, create, delete, id, patch, put, tag, transact};
+use crate::scenario::{Stage, create, delete, id, patch, put, tag, transact, zone_name};
 
 fn with(limits: &str) -> Stage {
     Stage::with(&format!("[zones.work]\n[zones.scratch]\ntier = \"scratch\"\n[limits]\n{limits}"))

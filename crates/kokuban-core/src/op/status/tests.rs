@@ -235,7 +235,10 @@ fn a_patch_that_moves_names_the_version() {
     let failures = stage.failures("ra", patch("work/a").set("x", json!(2)).status("processing"));
     assert!(matches!(failures[..], [Rejection::PreconditionRequired { .. }]), "{failures:?}");
     let done = stage.ok("ra", patch("work/a").set("x", json!(2)).status("processing").version(1));
-    assert_eq!((done.tags(), stage.status("work/a").as_deref()), (vec!["entry_written".to_owned()], Some("processing")));
+    assert_eq!(
+        (done.tags(), stage.status("work/a").as_deref()),
+        (vec!["entry_written".to_owned()], Some("processing"))
+    );
     stage.ok("ra", patch("work/a").set("x", json!(3)));
     assert_eq!(stage.status("work/a").as_deref(), Some("processing"));
 }
