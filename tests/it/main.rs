@@ -14,6 +14,7 @@ mod hostile;
 mod idle;
 mod init;
 mod kills;
+mod logs;
 mod metrics;
 mod names;
 mod python;

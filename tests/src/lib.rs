@@ -6,6 +6,7 @@
 
 mod binary;
 mod caller;
+pub mod document;
 mod fixture;
 mod http;
 mod proxy;
