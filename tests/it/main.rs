@@ -3,6 +3,7 @@
 //! **Invariant**: each test has a server of its own and can run beside the others.
 //! Not known here: anything inside the server.
 
+mod backup;
 mod check_config;
 mod coverage;
 mod damage;
