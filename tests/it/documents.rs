@@ -7,7 +7,7 @@
 
 mod claims;
 mod listed;
-mod matching;
+pub(crate) mod matching;
 mod ports;
 mod server;
 mod shell;

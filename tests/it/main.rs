@@ -4,6 +4,7 @@
 //! Not known here: anything inside the server.
 
 mod check_config;
+mod cli;
 mod coverage;
 mod damage;
 mod demo;

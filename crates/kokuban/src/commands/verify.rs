@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Form, VerifyArgs};
 use crate::failure::{Failure, Outcome};
-use crate::output::{Output, Progress, print, safe};
+use crate::output::{Output, Progress, complain, print, safe, unless_closed};
 
 /// No line of an export is longer.
 const LINE_BYTES_MAX: u64 = 64 << 20;
@@ -101,14 +101,18 @@ async fn boards(journal: &Sqlite, out: Output) -> anyhow::Result<u64> {
                 }
             };
             match out.form() {
-                Form::Table => progress.aside(|| print(&line))?,
-                Form::Jsonl => out.next(&value, |_| line)?,
+                // The verdict counts also where nobody reads to the end.
+                Form::Table => progress.aside(|| print(&line)).or_else(unless_closed)?,
+                Form::Jsonl => out.next(&value, |_| line).or_else(unless_closed)?,
                 Form::Json => found.push(value),
             }
         }
     }
     if out.form() == Form::Json {
-        out.one(&found, |_| String::new())?;
+        out.one(&found, |_| String::new()).or_else(unless_closed)?;
+    }
+    if after.is_none() && out.form() == Form::Table {
+        complain("no boards");
     }
     Ok(damaged)
 }
