@@ -15,10 +15,10 @@ mod session;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use kokuban_tests::document::compare;
 use kokuban_tests::{Reader, Said, Setup, ShellCommand, TestServer, fixture_path};
 
 use self::session::{Session, Step};
-use crate::documents::matching::compare;
 
 /// Where transcripts say that the server listens.
 const TOLD: &str = "127.0.0.1:7411";

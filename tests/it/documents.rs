@@ -6,21 +6,19 @@
 //! Not known here: what is right. The documents say that.
 
 mod claims;
+mod guide;
 mod listed;
-pub(crate) mod matching;
+mod pictures;
 mod ports;
 mod server;
 mod shell;
-mod steps;
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kokuban_server::docs::ROUTES;
+use kokuban_tests::document::{DEMO, Step, TESTS, steps};
 
 use self::shell::Shell;
-use self::steps::{Step, steps};
 
 /// Makes a test of each document. A new one with commands needs its line here, and nothing else: blocks of `console`
 /// are commands (`$ `) with their answers, a block whose info string names a file (`toml newsroom.toml`) is saved
@@ -37,11 +35,18 @@ macro_rules! documents {
 documents! {
     every_command_of_the_readme_does_what_it_shows: "README.md",
     every_command_of_the_guide_to_the_calls_does_what_it_shows: "docs/http.md",
+    every_command_of_the_guide_for_agents_does_what_it_shows: "docs/agents.md",
+    every_command_of_the_guide_to_rules_does_what_it_shows: "docs/blueprints.md",
+    every_command_of_the_ideas_does_what_it_shows: "docs/concepts.md",
+    every_command_of_the_quickstart_does_what_it_shows: "docs/quickstart.md",
+    every_command_of_the_python_client_does_what_it_shows: "clients/python/README.md",
+    every_command_of_the_guide_for_operators_does_what_it_shows: "docs/operations.md",
     every_command_of_the_text_for_agents_does_what_it_shows: "docs/llms.txt",
 }
 
-/// Documents that a test elsewhere in `tests/it` executes, because they need more than a shell, and that test.
-const ELSEWHERE: &[(&str, &str)] = &[];
+/// Documents that a test elsewhere in `tests` executes, because they need more than a shell, and that test.
+const ELSEWHERE: &[(&str, &str)] =
+    &[("docs/deployment.md", "every_command_of_the_guide_to_deployments_does_what_it_shows")];
 
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -69,25 +74,7 @@ pub(crate) fn follow(path: &str) {
 fn the_readme_has_the_two_commands() {
     let steps = steps(&document("README.md"));
     let commands: Vec<_> = steps.iter().filter_map(Step::command).collect();
-    for (command, why) in [(steps::DEMO, "runs the main job"), (steps::TESTS, "runs all tests")] {
+    for (command, why) in [(DEMO, "runs the main job"), (TESTS, "runs all tests")] {
         assert!(commands.contains(&command), "the README lacks `{command}`, which {why}");
     }
-}
-
-/// `METHOD path` as the guide writes it.
-fn call(method: &str, path: &str) -> String {
-    format!("{method} {}", path.replace("/v1/boards/{board}", "…").replace("{*key}", "{key}"))
-}
-
-#[test]
-fn the_guide_has_every_call_and_no_other() {
-    let guide = document("docs/http.md");
-    let rows = guide.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
-    let methods = ["GET ", "PUT ", "POST ", "PATCH ", "DELETE "];
-    let told: BTreeSet<_> = rows
-        .map(|(call, _)| call.to_owned())
-        .filter(|call| methods.iter().any(|method| call.starts_with(method)))
-        .collect();
-    let there: BTreeSet<_> = ROUTES.iter().map(|route| call(route.method, route.path)).collect();
-    assert_eq!(told, there);
 }

@@ -7,6 +7,7 @@
 mod binary;
 mod caller;
 mod command;
+pub mod document;
 mod fixture;
 mod http;
 mod proxy;

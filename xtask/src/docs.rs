@@ -57,10 +57,16 @@ pub(crate) fn with_codes(document: &str) -> Option<String> {
     Some(format!("{}{}{}", &document[..start], table(), &document[end..]))
 }
 
+/// Two tables: the codes that occur, and those that come later.
 fn table() -> String {
-    let mut rows =
-        String::from("| code | status | again? | what it means, and what to do |\n| --- | --- | --- | --- |\n");
-    for code in ErrorCode::ALL {
+    let (later, now): (Vec<ErrorCode>, Vec<_>) = ErrorCode::ALL.iter().partition(|code| code.comes_later());
+    let head = "| code | status | `next` | again? | what it means, and what to do |\n| --- | --- | --- | --- | --- |\n";
+    format!("{head}{}\nNot yet, with what they will mean:\n\n{head}{}", rows(&now), rows(&later))
+}
+
+fn rows(codes: &[ErrorCode]) -> String {
+    let mut rows = String::new();
+    for code in codes {
         let status = match code.other_status() {
             Some(other) => format!("{}, {other}", code.status()),
             None => code.status().to_string(),
@@ -71,8 +77,8 @@ fn table() -> String {
             (false, SideEffects::None) => "",
             (false, SideEffects::Unknown) => "read first",
         };
-        let explain = code.explain().replace('|', "\\|");
-        writeln!(rows, "| `{code}` | {status} | {again} | {explain} |").expect("a String takes everything");
+        let (next, explain) = (code.default_action().as_str(), code.explain().replace('|', "\\|"));
+        writeln!(rows, "| `{code}` | {status} | `{next}` | {again} | {explain} |").expect("a String takes everything");
     }
     rows
 }

@@ -42,6 +42,9 @@ pub(crate) struct RunArgs {
     /// Where servers keep their data while they are measured [default: beside the build].
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+    /// Put the figures into docs/performance.md, through `cargo xtask bench` only.
+    #[arg(long, conflicts_with_all = ["only", "quick", "smoke", "server"])]
+    pub(crate) write_docs: bool,
     /// End with 1 if a figure misses what it must reach.
     #[arg(long)]
     pub(crate) check: bool,
@@ -56,6 +59,50 @@ pub(crate) enum Part {
     /// Makes requests, as told on standard input.
     #[command(hide = true)]
     Load,
+    /// Writes by the rules of a board, or to bare maps.
+    #[command(hide = true)]
+    Rules(RulesArgs),
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RulesArgs {
+    #[arg(long)]
+    pub(crate) way: Way,
+    #[arg(long)]
+    pub(crate) entries: usize,
+    #[arg(long)]
+    pub(crate) prepared: usize,
+    #[arg(long)]
+    pub(crate) made: usize,
+    #[arg(long)]
+    pub(crate) repeats: usize,
+    #[arg(long)]
+    pub(crate) value_bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Way {
+    Rules,
+    BoardMap,
+    HashMap,
+}
+
+impl RulesArgs {
+    /// As a command line.
+    pub(crate) fn line(&self) -> Vec<String> {
+        let way = self.way.to_possible_value().expect("no way is hidden");
+        let mut line = vec!["rules".to_owned(), "--way".to_owned(), way.get_name().to_owned()];
+        for (name, value) in [
+            ("--entries", self.entries),
+            ("--prepared", self.prepared),
+            ("--made", self.made),
+            ("--repeats", self.repeats),
+            ("--value-bytes", self.value_bytes),
+        ] {
+            line.extend([name.to_owned(), value.to_string()]);
+        }
+        line
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -64,8 +111,20 @@ pub(crate) enum Goal {
     Writes,
     #[value(name = "5", help = "reads against a bare route")]
     Reads,
+    #[value(name = "6", help = "one writer alone against the disk")]
+    Single,
     #[value(name = "9", help = "memory")]
     Memory,
+    #[value(name = "10", help = "starting")]
+    Start,
+    #[value(name = "11", help = "many entries against few")]
+    Size,
+    #[value(name = "12", help = "the rules against a bare map")]
+    Rules,
+    #[value(name = "cas", help = "durable writes per second")]
+    Rates,
+    #[value(name = "sse", help = "streams to many readers")]
+    Streams,
 }
 
 impl fmt::Display for Goal {
@@ -89,7 +148,17 @@ pub(crate) struct Scale {
     /// Bytes of a value where memory is measured.
     pub(crate) memory_value_bytes: usize,
     pub(crate) empty_boards: usize,
+    /// Streams that wait.
     pub(crate) subscribers: usize,
+    /// Commits of a log that a server starts from.
+    pub(crate) commits: usize,
+    pub(crate) rules_entries: usize,
+    pub(crate) rules_writes: usize,
+    /// Streams that are written to, few and many.
+    pub(crate) streams: [usize; 2],
+    pub(crate) stream_ms: u64,
+    /// So many looks at memory in a row have to agree.
+    pub(crate) looks: usize,
 }
 
 impl Scale {
@@ -103,9 +172,26 @@ impl Scale {
         memory_value_bytes: 240,
         empty_boards: 5_000,
         subscribers: 1_000,
+        commits: 200_000,
+        rules_entries: 10_000,
+        rules_writes: 2_000,
+        streams: [100, 1_000],
+        stream_ms: 3_000,
+        looks: 8,
     };
-    pub(crate) const QUICK: Self =
-        Self { slices: 5, slice_ms: 300, entries: 20_000, empty_boards: 2_000, subscribers: 300, ..Self::FULL };
+    pub(crate) const QUICK: Self = Self {
+        slices: 5,
+        slice_ms: 300,
+        entries: 20_000,
+        empty_boards: 2_000,
+        subscribers: 300,
+        commits: 30_000,
+        rules_entries: 1_000,
+        rules_writes: 500,
+        stream_ms: 500,
+        looks: 5,
+        ..Self::FULL
+    };
     pub(crate) const SMOKE: Self = Self {
         slices: 2,
         slice_ms: 250,
@@ -114,6 +200,12 @@ impl Scale {
         entries: 400,
         empty_boards: 50,
         subscribers: 20,
+        commits: 400,
+        rules_entries: 30,
+        rules_writes: 10,
+        streams: [2, 10],
+        stream_ms: 200,
+        looks: 2,
         ..Self::FULL
     };
 }

@@ -14,6 +14,9 @@ use crate::stats::Sampled;
 pub(crate) enum Unit {
     /// A ratio to something measured in the same run.
     Times,
+    PerSecond,
+    Millis,
+    Seconds,
     Bytes,
 }
 
@@ -87,6 +90,9 @@ impl Unit {
         match self {
             Self::Times if value.abs() < 10.0 => format!("{value:.2}x"),
             Self::Times => format!("{value:.1}x"),
+            Self::PerSecond => format!("{value:.0}/s"),
+            Self::Millis => format!("{value:.2} ms"),
+            Self::Seconds => format!("{value:.2} s"),
             Self::Bytes if value.abs() < KIB => format!("{value:.0} B"),
             Self::Bytes if value.abs() < KIB * KIB => format!("{:.1} KiB", value / KIB),
             Self::Bytes => format!("{:.1} MiB", value / KIB / KIB),
@@ -125,6 +131,8 @@ mod tests {
     #[test]
     fn figures_are_shown_in_their_unit() {
         assert_eq!(Unit::Times.shown(0.5), "0.50x");
+        assert_eq!(Unit::PerSecond.shown(12_345.6), "12346/s");
+        assert_eq!(Unit::Millis.shown(-0.054), "-0.05 ms");
         assert_eq!(Unit::Bytes.shown(512.0), "512 B");
         assert_eq!(Unit::Bytes.shown(1536.0), "1.5 KiB");
         assert_eq!(Unit::Bytes.shown(12.0 * 1024.0 * 1024.0), "12.0 MiB");

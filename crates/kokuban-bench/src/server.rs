@@ -113,14 +113,26 @@ impl Server {
 
     /// The answer to a GET as it came, with its head.
     pub(crate) fn get(&self, path: &str) -> anyhow::Result<String> {
+        self.ask("GET", path, "")
+    }
+
+    pub(crate) fn write(&self, path: &str, body: &str) -> anyhow::Result<()> {
+        self.ask("PUT", path, body).map(drop)
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &str) -> anyhow::Result<String> {
         let mut stream = TcpStream::connect(self.addr)?;
         stream.set_read_timeout(Some(ANSWER_WITHIN))?;
-        let request = "kokuban-agent: bench\r\nconnection: close\r\n\r\n";
-        stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: {}\r\n{request}", self.addr).as_bytes())?;
+        let form = match body.len() {
+            0 => String::new(),
+            n => format!("content-type: application/json\r\ncontent-length: {n}\r\n"),
+        };
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: {}\r\n{form}", self.addr);
+        stream.write_all(format!("{head}kokuban-agent: bench\r\nconnection: close\r\n\r\n{body}").as_bytes())?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
-        if !answer.starts_with("HTTP/1.1 200 ") {
-            bail!("GET {path} answered {answer}");
+        if !answer.starts_with("HTTP/1.1 20") {
+            bail!("{method} {path} answered {answer}");
         }
         Ok(answer)
     }

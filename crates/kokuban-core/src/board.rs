@@ -1,22 +1,26 @@
 //! A board: the fold of its commits, and what one may ask of it.
 //!
 //! Invariant: `apply` is the only mutation, and cloning is O(1): a clone is a consistent view for ever.
-//! Indexes (claim queue, deadlines, counts, bytes) always agree with the entries; `check` proves it in tests.
-//! Not known here: whether a change is allowed. Start at `apply`.
+//! Indexes (claim queues, deadlines, counts, bytes) always agree with the entries; `check` proves it in tests.
+//! Not known here: whether a change is allowed. Start at `apply`; the entries are in `zone`.
 
 mod apply;
 mod index;
 mod snapshot;
+mod zone;
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use imbl::{OrdMap, OrdSet, Vector};
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use zone::Zone;
+
 pub use apply::ApplyError;
-pub use snapshot::Snapshot;
+pub use zone::ZoneTally;
 
 use crate::blueprint::{Blueprint, Lifecycle, Tier};
 use crate::entry::{EndedLease, Entry, Lease, LeaseEnd, Note, Stamp, Tombstone};
@@ -44,9 +48,10 @@ pub struct Board {
     floor: Version,
     /// Every version given from now on to any key is above this: the floor of the last restore.
     restored: Version,
-    entries: OrdMap<EntryId, Arc<Entry>>,
+    /// Those that hold entries, shared so that a write in one copies nothing of the others.
+    zones: OrdMap<ZoneName, Arc<Zone>>,
+    n_entries: usize,
     tombstones: OrdMap<EntryId, Tombstone>,
-    leases: OrdMap<EntryId, Lease>,
     ended_leases: OrdMap<EntryId, Vector<EndedLease>>,
     notes: OrdMap<EntryId, Vector<Note>>,
     keys: OrdMap<(AgentName, SmolStr), KeyRecord>,
@@ -54,9 +59,6 @@ pub struct Board {
     keys_by_age: OrdMap<Revision, (AgentName, SmolStr)>,
     tombstones_by_age: OrdSet<(Revision, EntryId)>,
     deadlines: OrdSet<(BoardTime, EntryId)>,
-    queue: OrdSet<(ZoneName, Option<Status>, Revision, Key)>,
-    /// Shared, so that a write in one zone copies the counts of that one only.
-    tally: OrdMap<ZoneName, Arc<ZoneTally>>,
     bytes: u64,
 }
 
@@ -81,13 +83,6 @@ pub struct KeyRecord {
     pub since: BoardTime,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ZoneTally {
-    pub entries: u64,
-    pub bytes: u64,
-    pub by_status: BTreeMap<Status, u64>,
-}
-
 impl Board {
     /// A board of which nothing is known yet.
     #[must_use]
@@ -99,17 +94,15 @@ impl Board {
             life: None,
             floor: Version::ZERO,
             restored: Version::ZERO,
-            entries: OrdMap::new(),
+            zones: OrdMap::new(),
+            n_entries: 0,
             tombstones: OrdMap::new(),
-            leases: OrdMap::new(),
             ended_leases: OrdMap::new(),
             notes: OrdMap::new(),
             keys: OrdMap::new(),
             keys_by_age: OrdMap::new(),
             tombstones_by_age: OrdSet::new(),
             deadlines: OrdSet::new(),
-            queue: OrdSet::new(),
-            tally: OrdMap::new(),
             bytes: 0,
         }
     }
@@ -157,30 +150,40 @@ impl Board {
 
     #[must_use]
     pub fn entry(&self, id: &EntryId) -> Option<&Arc<Entry>> {
-        self.entries.get(id)
+        self.zones.get(&id.zone)?.entry(&id.key)
     }
 
-    pub fn entries(&self) -> impl Iterator<Item = (&EntryId, &Arc<Entry>)> {
-        self.entries.iter()
+    /// In order of zone and key.
+    pub fn entries(&self) -> impl Iterator<Item = (EntryId, &Arc<Entry>)> {
+        self.zones.iter().flat_map(|(zone, entries)| placed(zone, entries.entries()))
     }
 
     /// Entries from `start` on, in order of zone and key.
     pub fn entries_from<'b>(
         &'b self,
-        start: std::ops::Bound<&EntryId>,
-    ) -> impl Iterator<Item = (&'b EntryId, &'b Arc<Entry>)> + use<'b> {
-        self.entries.range((start.cloned(), std::ops::Bound::Unbounded))
+        start: Bound<&EntryId>,
+    ) -> impl Iterator<Item = (EntryId, &'b Arc<Entry>)> + use<'b> {
+        let zone_of = |id: &EntryId| self.zones.get_key_value(&id.zone);
+        let (first, zones) = match start {
+            Bound::Unbounded => (None, Bound::Unbounded),
+            Bound::Included(id) | Bound::Excluded(id) => (zone_of(id), Bound::Excluded(id.zone.clone())),
+        };
+        let keys = (start.map(|id| id.key.clone()), Bound::Unbounded);
+        let first = first.map(|(zone, entries)| placed(zone, entries.range(keys)));
+        let later = self.zones.range((zones, Bound::Unbounded));
+        let later = later.flat_map(|(zone, entries)| placed(zone, entries.entries()));
+        first.into_iter().flatten().chain(later)
     }
 
     /// Live entries and tombstones: what the limit counts.
     #[must_use]
     pub fn n_places(&self) -> usize {
-        self.entries.len() + self.tombstones.len()
+        self.n_entries + self.tombstones.len()
     }
 
     #[must_use]
     pub fn n_entries(&self) -> usize {
-        self.entries.len()
+        self.n_entries
     }
 
     #[must_use]
@@ -199,22 +202,32 @@ impl Board {
 
     #[must_use]
     pub fn lease(&self, id: &EntryId) -> Option<&Lease> {
-        self.leases.get(id)
+        self.zones.get(&id.zone)?.lease(&id.key)
+    }
+
+    /// What stands at a place: the entry, and the lease on it.
+    pub(crate) fn at(&self, id: &EntryId) -> Option<(&Arc<Entry>, Option<&Lease>)> {
+        let zone = self.zones.get(&id.zone)?;
+        Some((zone.entry(&id.key)?, zone.lease(&id.key)))
     }
 
     /// The lease if it is live at `now`; a reader's view.
     #[must_use]
     pub fn live_lease(&self, id: &EntryId, now: BoardTime) -> Option<&Lease> {
-        self.leases.get(id).filter(|lease| lease.is_live(now))
+        self.lease(id).filter(|lease| lease.is_live(now))
     }
 
-    pub fn leases(&self) -> impl Iterator<Item = (&EntryId, &Lease)> {
-        self.leases.iter()
+    /// In order of zone and key.
+    pub fn leases(&self) -> impl Iterator<Item = (EntryId, &Lease)> {
+        let placed = |name: &ZoneName, key: &Key| EntryId::new(name.clone(), key.clone());
+        self.zones
+            .iter()
+            .flat_map(move |(name, zone)| zone.leases().map(move |(key, lease)| (placed(name, key), lease)))
     }
 
     #[must_use]
     pub fn n_leases(&self) -> usize {
-        self.leases.len()
+        self.deadlines.len()
     }
 
     /// How the lease with this token ended, as far as it is remembered.
@@ -247,22 +260,22 @@ impl Board {
 
     /// Who is responsible for the entry now.
     #[must_use]
-    pub fn owner<'b>(&'b self, id: &EntryId, entry: &'b Entry) -> Option<&'b AgentName> {
-        match self.leases.get(id) {
-            Some(lease) => Some(&lease.holder),
-            None if entry.disowned => None,
-            None => Some(&entry.value_by),
-        }
+    pub fn owner(&self, id: &EntryId, entry: &Entry) -> Option<AgentName> {
+        owner_of(entry, self.lease(id))
     }
 
     /// The version that the next change of this key makes.
     #[must_use]
     pub fn next_version(&self, id: &EntryId) -> Version {
-        match (self.entries.get(id), self.tombstones.get(id)) {
-            (Some(entry), _) => entry.version.max(self.restored).next(),
-            (None, Some(tombstone)) => tombstone.version.max(self.restored).next(),
+        self.version_after(self.entry(id).map(|entry| &**entry), id)
+    }
+
+    /// The same for an entry at hand, or a key that has none.
+    pub(crate) fn version_after(&self, entry: Option<&Entry>, id: &EntryId) -> Version {
+        match entry.map(|entry| entry.version).or_else(|| Some(self.tombstones.get(id)?.version)) {
+            Some(version) => version.max(self.restored).next(),
             // The counter of a key that is not known may have been collected: the floor is above all such.
-            (None, None) => self.floor.next(),
+            None => self.floor.next(),
         }
     }
 
@@ -291,37 +304,16 @@ impl Board {
     /// Keys of a zone in the order in which they changed last, of those in a status that `wanted` takes.
     pub fn queue<'b, W: Fn(Option<&Status>) -> bool>(
         &'b self,
-        zone: &'b ZoneName,
+        zone: &ZoneName,
         wanted: W,
     ) -> impl Iterator<Item = &'b Key> + use<'b, W> {
-        let by_status = self.tally.get(zone).map(|tally| tally.by_status.keys().map(Some)).into_iter().flatten();
-        let statuses = std::iter::once(None).chain(by_status).filter(|status| wanted(*status));
-        // Statuses sort before revisions, so the queues of several statuses are merged.
-        let mut queues: Vec<_> = statuses
-            .map(|status| {
-                let mut queue = self.queue_of(zone, status);
-                (queue.next(), queue)
-            })
-            .collect();
-        std::iter::from_fn(move || {
-            queues.retain(|(head, _)| head.is_some());
-            let (head, queue) = queues.iter_mut().min_by_key(|(head, _)| *head)?;
-            std::mem::replace(head, queue.next()).map(|(_, key)| key)
-        })
+        self.zones.get(zone).map(|zone| zone.queue(wanted)).into_iter().flatten()
     }
 
-    fn queue_of<'b>(
-        &'b self,
-        zone: &'b ZoneName,
-        status: Option<&'b Status>,
-    ) -> impl Iterator<Item = (Revision, &'b Key)> {
-        let first = (zone.clone(), status.cloned(), Revision::ZERO, least_key());
-        let inside = move |at: &&(ZoneName, Option<Status>, Revision, Key)| at.0 == *zone && at.1.as_ref() == status;
-        self.queue.range(first..).take_while(inside).map(|(_, _, revision, key)| (*revision, key))
-    }
-
-    pub fn tally(&self) -> impl Iterator<Item = (&ZoneName, &ZoneTally)> {
-        self.tally.iter().map(|(zone, tally)| (zone, &**tally))
+    /// What a zone holds, if it holds anything.
+    #[must_use]
+    pub fn tally(&self, zone: &ZoneName) -> Option<ZoneTally> {
+        self.zones.get(zone).map(|zone| zone.tally())
     }
 
     /// Bytes of all live values.
@@ -334,7 +326,7 @@ impl Board {
     #[must_use]
     pub fn state_bytes(&self) -> u64 {
         let Some(life) = &self.life else { return 0 };
-        self.tally.iter().filter(|(zone, _)| life.blueprint.is_prompt_visible(zone)).map(|(_, tally)| tally.bytes).sum()
+        self.zones.iter().filter(|(name, _)| life.blueprint.is_prompt_visible(name)).map(|(_, zone)| zone.bytes()).sum()
     }
 
     #[must_use]
@@ -349,7 +341,18 @@ impl Board {
     }
 }
 
-/// A key that sorts before every other: names begin at `+` in ASCII.
-fn least_key() -> Key {
-    Key::new("+").expect("a plus sign is a name")
+/// Who is responsible for an entry under this lease, or under none.
+pub(crate) fn owner_of(entry: &Entry, lease: Option<&Lease>) -> Option<AgentName> {
+    match lease {
+        Some(lease) => Some(lease.holder.clone()),
+        None if entry.is_disowned() => None,
+        None => Some(entry.value_by()),
+    }
+}
+
+fn placed<'b>(
+    zone: &'b ZoneName,
+    entries: impl Iterator<Item = (&'b Key, &'b Arc<Entry>)>,
+) -> impl Iterator<Item = (EntryId, &'b Arc<Entry>)> {
+    entries.map(|(key, entry)| (EntryId::new(zone.clone(), key.clone()), entry))
 }

@@ -131,15 +131,15 @@ fn may_write(
         Access::Restricted => restricted(),
         Access::Shared if actor.owns_zone(blueprint, zone) => Ok(()),
         Access::Shared => match entry {
-            Some(entry) if is_owners(blueprint, zone, &entry.value_by) => restricted(),
+            Some(entry) if is_owners(blueprint, zone, entry.value_by()) => restricted(),
             _ => Ok(()),
         },
     }
 }
 
 /// Whether `author` is an owner of the zone by name or by a role of the board.
-fn is_owners(blueprint: &Blueprint, zone: &Zone, author: &AgentName) -> bool {
-    let author = Actor { agent: author.clone(), named: true, admin: false, observer: false };
+fn is_owners(blueprint: &Blueprint, zone: &Zone, author: AgentName) -> bool {
+    let author = Actor { agent: author, named: true, admin: false, observer: false };
     author.owns_zone(blueprint, zone)
 }
 

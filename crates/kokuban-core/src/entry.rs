@@ -1,13 +1,21 @@
 //! An entry as it stands: value, version, status, provenance; and the lease and notes beside it.
 //!
 //! Invariant: a `Payload` always knows the hash of its value, also where the value itself has left the log.
-//! Not known here: who may change an entry, and when.
+//! Not known here: who may change an entry, and when. `packed` keeps it in memory, `draft` takes it
+//! apart to change it.
+
+mod draft;
+mod packed;
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::ids::{AgentName, BoardTime, EntryId, LeaseToken, Revision, Sha256, Status, Timestamp, Version};
 use crate::json::Json;
+
+pub(crate) use draft::{Draft, DraftValue, RequestId};
+pub use packed::Entry;
+pub(crate) use packed::Rare;
 
 /// A value in a record. Only its hash and size are part of the encoded head; the value itself travels beside it,
 /// so that it can be dropped without breaking the hash chain.
@@ -102,9 +110,9 @@ pub struct Stamp {
     pub at: Timestamp,
 }
 
-/// A live entry.
+/// A live entry with its parts in hand: to be changed, or written down. At rest it is packed as an [`Entry`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct EntryParts {
     pub value: Payload,
     pub version: Version,
     /// The revision that made this version.
@@ -138,23 +146,6 @@ pub struct Entry {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
 fn is_zero(n: &u32) -> bool {
     *n == 0
-}
-
-impl Entry {
-    /// Marks, or none set.
-    #[must_use]
-    pub fn marks(&self) -> std::borrow::Cow<'_, Marks> {
-        match &self.marks {
-            Some(marks) => std::borrow::Cow::Borrowed(marks),
-            None => std::borrow::Cow::Owned(Marks::default()),
-        }
-    }
-
-    /// Whether the value was marked as coming from outside.
-    #[must_use]
-    pub fn is_untrusted(&self) -> bool {
-        self.marks.as_ref().is_some_and(|marks| marks.untrusted)
-    }
 }
 
 /// What remains of a deleted entry: the counter, so that no version is ever given twice.

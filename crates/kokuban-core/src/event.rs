@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::blueprint::Blueprint;
-use crate::entry::{Entry, LeaseKind, Marks, Note, Payload};
+use crate::entry::{LeaseKind, Marks, Note, Payload};
 use crate::ids::{
     AgentName, BoardName, BoardTime, EntryId, Epoch, LeaseToken, Position, Revision, Sha256, Status, Timestamp, Version,
 };
@@ -310,16 +310,6 @@ impl Payloads for Commit {
         if let Some(entry) = self.keyed.as_deref_mut().and_then(|keyed| keyed.reply.entry_mut()) {
             visit(&mut entry.value);
         }
-    }
-}
-
-impl Payloads for Vec<(EntryId, Arc<Entry>)> {
-    fn payloads<'a>(&'a self, visit: &mut dyn FnMut(&'a Payload)) {
-        self.iter().for_each(|(_, entry)| visit(&entry.value));
-    }
-
-    fn payloads_mut(&mut self, visit: &mut dyn FnMut(&mut Payload)) {
-        self.iter_mut().for_each(|(_, entry)| visit(&mut Arc::make_mut(entry).value));
     }
 }
 

@@ -177,6 +177,12 @@ macro_rules! name {
                 Ok(Self(SmolStr::new(text)))
             }
 
+            /// Takes back the text of a name.
+            #[allow(dead_code, reason = "not every kind of name is packed")]
+            pub(crate) fn known(text: &str) -> Self {
+                Self(SmolStr::new(text))
+            }
+
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0

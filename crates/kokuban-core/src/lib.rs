@@ -10,6 +10,7 @@ pub mod blueprint;
 pub mod board;
 pub mod caller;
 pub mod command;
+mod compact;
 pub mod entry;
 pub mod event;
 pub mod ids;

@@ -1,4 +1,4 @@
-//! The bytes of commits and snapshots: a hashed head in JSON, and the values beside it.
+//! The bytes of a commit: a hashed head in JSON, and the values beside it; and the chunks of a snapshot.
 //!
 //! Layout: `K` `1`, u32 length of the head, the head, then for each payload in order a u32 length and the canonical
 //! text; the length `u32::MAX` stands for a value that was erased. All numbers little endian.
@@ -56,7 +56,7 @@ pub fn encode<T: Serialize + Payloads>(content: &T) -> Encoded {
     let start = out.len();
     out.extend_from_slice(&head);
     let end = out.len();
-    content.payloads(&mut |payload| put_text(&mut out, payload.json.as_ref().map(|json| &json.bytes()[..])));
+    content.payloads(&mut |payload| put_text(&mut out, payload.json.as_ref().map(Json::bytes)));
     Encoded { bytes: out.into(), head: start..end }
 }
 
@@ -172,8 +172,8 @@ impl Cursor<'_> {
             payload.json = None;
             return Ok(());
         };
-        let json = Json::from_canonical_bytes(text).map_err(|_| Damage::Value(index))?;
-        if json.sha256() != payload.sha256 || json.len() as u64 != payload.bytes {
+        let json = Json::of_hash(&text, payload.sha256).map_err(|_| Damage::Value(index))?;
+        if json.len() as u64 != payload.bytes {
             return Err(Damage::Value(index));
         }
         payload.json = Some(json);
@@ -181,11 +181,11 @@ impl Cursor<'_> {
     }
 }
 
-/// Cuts an encoded snapshot into chunks. The first is the hash of the rest: unlike a commit, a snapshot has no chain
+/// Cuts a snapshot into chunks. The first is the hash of the rest: unlike a commit, a snapshot has no chain
 /// that vouches for it.
 #[must_use]
-pub fn to_chunks(encoded: &Encoded, chunk_bytes_max: usize) -> Vec<Bytes> {
-    let mut rest = encoded.bytes.clone();
+pub fn to_chunks(snapshot: &Bytes, chunk_bytes_max: usize) -> Vec<Bytes> {
+    let mut rest = snapshot.clone();
     let mut chunks = vec![Bytes::copy_from_slice(&Sha256::of(&rest).0)];
     while rest.len() > chunk_bytes_max {
         chunks.push(rest.split_to(chunk_bytes_max));

@@ -71,9 +71,9 @@ impl Current {
         Some(Self {
             id: id.clone(),
             entry: Arc::clone(entry),
-            owner: board.owner(id, entry).cloned(),
+            owner: board.owner(id, entry),
             held_by: lease.map(|lease| lease.holder.clone()),
-            yours: entry.updated.by == *reader,
+            yours: entry.updated_by() == *reader,
             same_value: false,
         })
     }

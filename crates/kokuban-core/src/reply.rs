@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use crate::entry::{Entry, LeaseKind};
+use crate::entry::{EntryParts, LeaseKind};
 use crate::ids::{AgentName, BoardTime, EntryId, LeaseToken, Sha256, Status, Version};
 use crate::json::Json;
 use crate::path::Path;
@@ -25,7 +25,7 @@ pub enum Reply {
     Claimed {
         id: EntryId,
         grant: Grant,
-        entry: Box<Entry>,
+        entry: Box<EntryParts>,
         notes: u64,
     },
     LeaseEnded,
@@ -49,11 +49,11 @@ pub enum Reply {
 impl Reply {
     /// The entry that the reply shows as it stood.
     #[must_use]
-    pub fn entry(&self) -> Option<&Entry> {
+    pub fn entry(&self) -> Option<&EntryParts> {
         if let Self::Claimed { entry, .. } = self { Some(entry) } else { None }
     }
 
-    pub fn entry_mut(&mut self) -> Option<&mut Entry> {
+    pub fn entry_mut(&mut self) -> Option<&mut EntryParts> {
         if let Self::Claimed { entry, .. } = self { Some(entry) } else { None }
     }
 

@@ -18,13 +18,13 @@ use smol_str::{SmolStr, format_smolstr};
 pub(crate) use script::*;
 
 use crate::blueprint::Blueprint;
-use crate::board::{Board, Snapshot};
+use crate::board::Board;
 use crate::caller::Actor;
 use crate::command::{Command, Context, Decision, Repeat, Restore, decide};
-use crate::entry::Entry;
+use crate::entry::EntryParts;
 use crate::event::{Commit, Event};
 use crate::ids::{AgentName, BoardName, BoardTime, ChainHash, EntryId, Epoch, Revision, Sha256, Timestamp, Version};
-use crate::record::{decode, decode_commit, encode};
+use crate::record::{decode_commit, encode};
 use crate::rejection::{Refusal, Rejection};
 use crate::reply::{Grant, Receipt, Reply};
 
@@ -291,7 +291,7 @@ impl Stage {
         let replayed = self.replayed();
         assert_eq!(live, bytes_of(&replayed), "replay = live");
         assert!(self.board == replayed, "replay = live");
-        let restored = Board::from(decode::<Snapshot>(&live).expect("a snapshot reads back").content);
+        let restored = Board::from_snapshot(&live).expect("a snapshot reads back");
         restored.check();
         assert_eq!(live, bytes_of(&restored), "snapshot = live");
         assert!(self.board == restored, "snapshot = live");
@@ -321,20 +321,21 @@ impl Stage {
         self.log.len()
     }
 
-    pub(crate) fn entry(&self, place: &str) -> &Entry {
-        self.board.entry(&id(place)).unwrap_or_else(|| panic!("{place} is not there"))
+    pub(crate) fn entry(&self, place: &str) -> EntryParts {
+        self.board.entry(&id(place)).unwrap_or_else(|| panic!("{place} is not there")).parts()
     }
 
     pub(crate) fn value(&self, place: &str) -> Value {
         self.entry(place).value.json.as_ref().expect("a value").to_value()
     }
 
-    pub(crate) fn status(&self, place: &str) -> Option<&str> {
-        self.entry(place).status.as_ref().map(crate::ids::Status::as_str)
+    pub(crate) fn status(&self, place: &str) -> Option<String> {
+        self.entry(place).status.map(|status| status.to_string())
     }
 
-    pub(crate) fn owner(&self, place: &str) -> Option<&str> {
-        self.board.owner(&id(place), self.entry(place)).map(AgentName::as_str)
+    pub(crate) fn owner(&self, place: &str) -> Option<String> {
+        let entry = self.board.entry(&id(place)).unwrap_or_else(|| panic!("{place} is not there"));
+        self.board.owner(&id(place), entry).map(|owner| owner.to_string())
     }
 
     pub(crate) fn holder(&self, place: &str) -> Option<&str> {
@@ -350,5 +351,5 @@ pub(crate) enum Outcome {
 }
 
 pub(crate) fn bytes_of(board: &Board) -> Bytes {
-    encode(&Snapshot::of(board)).bytes
+    board.to_snapshot()
 }

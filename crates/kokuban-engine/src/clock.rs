@@ -33,8 +33,19 @@ impl Clock {
     /// Milliseconds of the wall clock at start, plus the time since.
     #[must_use]
     pub fn process_time(&self) -> BoardTime {
-        let elapsed = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
-        BoardTime(self.start_ms.saturating_add(elapsed))
+        BoardTime(self.start_ms.saturating_add(self.uptime_ms()))
+    }
+
+    /// Time since the start.
+    #[must_use]
+    pub fn uptime_ms(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// What the wall clock gained, or lost, against the time since the start: it was set, or does not keep time.
+    #[must_use]
+    pub fn stepped_ms(&self) -> i64 {
+        stepped_ms(wall_ms(), self.process_time())
     }
 
     /// The moment at which `process_time` will be `time`.
@@ -50,6 +61,11 @@ impl Clock {
     pub fn wall(&self) -> Timestamp {
         Timestamp(i64::try_from(wall_ms()).unwrap_or(i64::MAX))
     }
+}
+
+fn stepped_ms(wall_ms: u64, counted: BoardTime) -> i64 {
+    let signed = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
+    signed(wall_ms).saturating_sub(signed(counted.0))
 }
 
 fn wall_ms() -> u64 {
@@ -79,5 +95,19 @@ impl BoardClock {
 
     pub(crate) fn instant_of(&self, time: BoardTime) -> Instant {
         self.clock.instant_of(BoardTime(time.0.saturating_sub(self.ahead_ms)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wall_clock_that_was_set_is_told_from_the_time_that_passed() {
+        assert_eq!(stepped_ms(1_000_000, BoardTime(1_000_000)), 0);
+        assert_eq!(stepped_ms(4_600_000, BoardTime(1_000_000)), 3_600_000);
+        assert_eq!(stepped_ms(400_000, BoardTime(1_000_000)), -600_000);
+        let clock = Clock::start();
+        assert!(clock.stepped_ms().abs() < 1_000, "{}", clock.stepped_ms());
     }
 }

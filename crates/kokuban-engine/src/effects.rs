@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use kokuban_core::board::{Board, Snapshot};
+use kokuban_core::board::Board;
 use kokuban_core::event::{Commit, Event};
 use kokuban_core::ids::{Revision, Sha256};
 use kokuban_core::record;
@@ -135,7 +135,7 @@ fn damaged(handle: &BoardHandle, revision: Revision, damage: &record::Damage) ->
 
 /// A stored snapshot begins with a hash of the rest: no chain of hashes covers it.
 fn encode(board: &Board, chunk_bytes_max: usize) -> Vec<Bytes> {
-    record::to_chunks(&record::encode(&Snapshot::of(board)), chunk_bytes_max)
+    record::to_chunks(&board.to_snapshot(), chunk_bytes_max)
 }
 
 /// Takes the values that `leaves` names out of the records in `(after, until]`. Answers how many records had some.

@@ -235,20 +235,20 @@ impl Engine {
         self.registry.loaded().iter().filter(|h| h.quarantine().is_some()).map(|h| h.name.clone()).collect()
     }
 
+    /// Looks at every loaded board.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let loaded = self.registry.loaded();
-        Stats {
-            boards_loaded: loaded.len() as u64,
-            boards_quarantined: loaded.iter().filter(|handle| handle.quarantine().is_some()).count() as u64,
-            ..self.shared.counters.read()
+        let mut stats = self.shared.counters.read();
+        for handle in self.registry.loaded() {
+            let (requests, bytes) = handle.inbox().depth();
+            stats.boards_loaded += 1;
+            stats.boards_quarantined += u64::from(handle.quarantine().is_some());
+            stats.leases += handle.published().board.n_leases() as u64;
+            stats.mailbox_requests += requests as u64;
+            stats.mailbox_bytes += bytes as u64;
+            stats.mailbox_requests_deepest = stats.mailbox_requests_deepest.max(requests as u64);
         }
-    }
-
-    /// Live leases of all loaded boards; boards with leases are always loaded.
-    #[must_use]
-    pub fn n_leases(&self) -> u64 {
-        self.registry.loaded().iter().map(|handle| handle.published().board.n_leases() as u64).sum()
+        stats
     }
 
     /// Lets idle boards leave memory now.

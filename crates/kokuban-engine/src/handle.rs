@@ -80,6 +80,11 @@ impl Inbox {
         self.queue.is_empty()
     }
 
+    /// How many requests wait, and about how many bytes they hold.
+    pub(crate) fn depth(&self) -> (usize, usize) {
+        (self.queue.len(), self.queued_bytes)
+    }
+
     fn push(&mut self, pending: Pending) {
         self.queued_bytes += pending.bytes;
         self.queue.push_back(pending);

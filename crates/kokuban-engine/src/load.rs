@@ -1,10 +1,11 @@
 //! Bringing a board back from its journal.
 //!
-//! Invariant: every record is checked against the hash chain and every value against its hash before it counts.
+//! Invariant: every record is checked against the hash chain, every value against its hash, and every snapshot against
+//! the hash of the whole, before it counts.
 //! Not known here: when a board is loaded.
 
 use bytes::Bytes;
-use kokuban_core::board::{Board, Snapshot};
+use kokuban_core::board::Board;
 use kokuban_core::ids::{BoardName, ChainHash, Revision, Sha256};
 use kokuban_core::record;
 use kokuban_journal::{Loaded, Record};
@@ -70,10 +71,7 @@ pub(crate) fn fold(name: &BoardName, loaded: Loaded) -> Found {
 
 fn board_of(chunks: Vec<Bytes>) -> Result<Board, String> {
     let bytes = record::from_chunks(chunks).map_err(|damage| damage.to_string())?;
-    match record::decode::<Snapshot>(&bytes) {
-        Ok(decoded) => Ok(decoded.content.into()),
-        Err(damage) => Err(format!("snapshot: {damage}")),
-    }
+    Board::from_snapshot(&bytes).map_err(|damage| format!("snapshot: {damage}"))
 }
 
 /// Adds the record that comes next. The board stays as it is when that fails.

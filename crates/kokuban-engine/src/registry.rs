@@ -125,7 +125,8 @@ async fn load(shared: &Arc<Shared>, name: &BoardName, absent: Absent) -> Result<
         Ok(None) => Found::nothing(name, shared.journal.caps().base.next()),
     };
     if let Some(damage) = &found.damage {
-        tracing::error!(board = %name, revision = ?damage.revision, detail = %damage.detail, "a board is set aside");
+        let revision = damage.revision.map(|revision| revision.0);
+        tracing::error!(board = %name, revision, detail = %damage.detail, "a board is set aside");
     }
     Counters::add(&shared.counters.loads, 1);
     let handle = BoardHandle::new(name.clone(), found, Arc::clone(shared));

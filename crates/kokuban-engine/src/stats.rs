@@ -30,6 +30,13 @@ impl Counters {
 pub struct Stats {
     pub boards_loaded: u64,
     pub boards_quarantined: u64,
+    /// Live leases of loaded boards; boards with leases are always loaded.
+    pub leases: u64,
+    /// Requests that wait for their boards, and about the bytes they hold.
+    pub mailbox_requests: u64,
+    pub mailbox_bytes: u64,
+    /// Those of the board for which most wait.
+    pub mailbox_requests_deepest: u64,
     pub commits: u64,
     pub batches: u64,
     pub refusals: u64,
@@ -48,6 +55,10 @@ impl Counters {
         Stats {
             boards_loaded: 0,
             boards_quarantined: 0,
+            leases: 0,
+            mailbox_requests: 0,
+            mailbox_bytes: 0,
+            mailbox_requests_deepest: 0,
             commits: get(&self.commits),
             batches: get(&self.batches),
             refusals: get(&self.refusals),

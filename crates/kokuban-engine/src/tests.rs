@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kokuban_core::blueprint::{Blueprint, builtin};
-use kokuban_core::board::{Board, Snapshot};
+use kokuban_core::board::Board;
 use kokuban_core::caller::Actor;
 use kokuban_core::command::{
     Acquire, Change, Claim, Command, Conditions, CreateBoard, LeaseUse, NamedMarks, Release, Repeat, Write,
@@ -31,7 +31,6 @@ use kokuban_core::entry::Payload;
 use kokuban_core::event::Event;
 use kokuban_core::ids::{AgentName, BoardName, EntryId, Key, LeaseToken, Revision, Sha256, Version, ZoneName};
 use kokuban_core::json::Json;
-use kokuban_core::record;
 use kokuban_core::rejection::Rejection;
 use kokuban_core::reply::{Receipt, Reply};
 use kokuban_journal::faults::Faulty;
@@ -133,7 +132,7 @@ impl Bench {
 
     async fn value(&self, key: &str) -> Option<Value> {
         let board = self.board().await.published().board.clone();
-        board.entry(&id(key)).and_then(|entry| entry.value.json.as_ref().map(Json::to_value))
+        board.entry(&id(key)).and_then(|entry| entry.value().map(|value| value.to_value()))
     }
 
     async fn records(&self) -> Vec<kokuban_journal::Record> {
@@ -262,7 +261,7 @@ fn rejection(result: Result<Answer, Error>) -> Rejection {
 
 /// All that a board is, as bytes.
 fn state(board: &Board) -> bytes::Bytes {
-    record::encode(&Snapshot::of(board)).bytes
+    board.to_snapshot()
 }
 
 fn expiries(events: &[Event]) -> usize {

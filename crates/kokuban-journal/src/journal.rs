@@ -161,6 +161,10 @@ pub struct Stats {
     pub sync_nanos_total: u64,
     pub sync_nanos_last: u64,
     pub sync_nanos_max: u64,
+    /// Groups by their commits: at `n` those of at most 2^n, at the end all larger ones.
+    pub groups_by_commits: [u64; 11],
+    /// Groups by their sync: at `n` those of at most 2^n times 0.1 ms, at the end all longer ones.
+    pub groups_by_sync: [u64; 16],
     pub snapshots: u64,
     pub checkpoints: u64,
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use kokuban_engine::Engine;
 
-use crate::metrics::Metrics;
+use crate::config::Durability;
+use crate::metrics::{DataDirectory, Metrics, Readings};
 use crate::pages::Pages;
 use crate::refusals::Refusals;
 use crate::settings::InForce;
@@ -37,17 +38,30 @@ impl std::ops::Deref for AppState {
 }
 
 impl App {
-    /// Brings the metrics that are read rather than counted up to date.
-    pub fn refresh_metrics(&self) {
-        let engine = self.engine.stats();
-        let journal = self.engine.journal().stats();
-        let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-        self.metrics.boards_loaded.set(signed(engine.boards_loaded));
-        self.metrics.boards_quarantined.set(signed(engine.boards_quarantined));
-        self.metrics.leases.set(signed(self.engine.n_leases()));
-        let commits = journal.commits.saturating_sub(self.metrics.commits.get());
-        self.metrics.commits.inc_by(commits);
-        let failures = journal.failures.saturating_sub(self.metrics.append_failures.get());
-        self.metrics.append_failures.inc_by(failures);
+    /// Why the server does not want to be sent work, if it does not.
+    #[must_use]
+    pub fn not_ready(&self) -> Option<&'static str> {
+        if self.shutdown.is_leaving() {
+            Some("the server is about to stop")
+        } else if !self.engine.journal().health().writable {
+            Some("the storage takes no writes; reads go on")
+        } else {
+            None
+        }
+    }
+
+    /// What is to be known of the server now, for the metrics. Looks at files.
+    pub(crate) fn readings(&self) -> Readings {
+        let settings = self.settings.now();
+        let config = &settings.config;
+        let data = (config.durability == Durability::Disk).then(|| DataDirectory::look(&config.data)).flatten();
+        Readings {
+            engine: self.engine.stats(),
+            journal: self.engine.journal().stats(),
+            ready: self.not_ready().is_none(),
+            writable: self.engine.journal().health().writable,
+            limits: config.limits.named(),
+            data,
+        }
     }
 }

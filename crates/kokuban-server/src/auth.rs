@@ -12,6 +12,7 @@ use axum::extract::{FromRequestParts, MatchedPath};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName};
+use kokuban_api::answers::CallerInfo;
 use kokuban_api::headers::AGENT;
 use kokuban_api::problem::{ErrorCode, Problem};
 use kokuban_core::caller::Actor;
@@ -116,6 +117,35 @@ impl Caller {
     }
 }
 
+impl Caller {
+    /// Whether no board is hidden from the credential.
+    fn sees_all(&self) -> bool {
+        self.boards.iter().any(Pattern::is_any)
+    }
+
+    /// What `GET /v1` tells a caller about itself.
+    pub(crate) fn info(&self) -> CallerInfo {
+        let roles = [("admin", self.admin), ("observer", self.observer)];
+        CallerInfo {
+            agent: self.agent.clone(),
+            roles: roles.into_iter().filter(|(_, has)| *has).map(|(role, _)| role.to_owned()).collect(),
+            boards: self.boards.iter().map(|pattern| pattern.as_str().to_owned()).collect(),
+        }
+    }
+
+    /// # Errors
+    /// 403 `forbidden`.
+    pub fn require_admin_of_all(&self) -> Result<(), Problem> {
+        self.require_admin()?;
+        if self.sees_all() {
+            Ok(())
+        } else {
+            let detail = "this call is about every board, and your token is for some of them only";
+            Err(Problem::new(ErrorCode::Forbidden, detail))
+        }
+    }
+}
+
 /// Finds the caller of a request.
 #[derive(Debug)]
 pub struct Authenticator {
@@ -192,18 +222,30 @@ impl Authenticator {
 
     /// What the credential of a caller, who was let in before, means now.
     pub(crate) fn standing(&self, caller: &Caller, board: &BoardName) -> Standing {
-        let now = match (self.mode, caller.credential) {
-            (AuthMode::Open, Credential::Open) => return Standing::AsItWas,
-            (AuthMode::Token, Credential::Token(sha256)) => self.tokens.iter().find(|known| known.sha256 == sha256),
-            (AuthMode::Open, Credential::Token(_)) | (AuthMode::Token, Credential::Open) => None,
-        };
-        match now.map(|known| &known.caller) {
-            Some(now) if now.agent == caller.agent => match (now.may_see(board), now.has_roles_of(caller)) {
+        match self.now(caller) {
+            Some(now) => match (now.may_see(board), now.has_roles_of(caller)) {
                 (false, _) => Standing::OtherBoards,
                 (true, false) => Standing::OtherRoles,
                 (true, true) => Standing::AsItWas,
             },
-            _ => Standing::Ended,
+            None => Standing::Ended,
+        }
+    }
+
+    /// The same for a caller who needs the whole server.
+    pub(crate) fn is_still_admin_of_all(&self, caller: &Caller) -> bool {
+        self.now(caller).is_some_and(|now| now.require_admin_of_all().is_ok())
+    }
+
+    /// A caller who was let in before, as the credential makes it now; `None` where it has ended.
+    fn now<'c>(&'c self, caller: &'c Caller) -> Option<&'c Caller> {
+        match (self.mode, caller.credential) {
+            (AuthMode::Open, Credential::Open) => Some(caller),
+            (AuthMode::Token, Credential::Token(sha256)) => {
+                let known = self.tokens.iter().find(|known| known.sha256 == sha256);
+                known.map(|known| &known.caller).filter(|now| now.agent == caller.agent)
+            }
+            (AuthMode::Open, Credential::Token(_)) | (AuthMode::Token, Credential::Open) => None,
         }
     }
 

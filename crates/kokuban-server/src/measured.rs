@@ -1,4 +1,4 @@
-//! A journal that is measured: how many commits share an append, and how long it takes.
+//! A journal that is measured: how long appends and snapshots take.
 //!
 //! Invariant: it adds nothing and takes nothing away.
 //! Not known here: what is stored.
@@ -26,12 +26,9 @@ pub(crate) struct Measured {
 impl Journal for Measured {
     fn append(&self, group: Vec<Append>) -> BoxFuture<'static, Vec<Outcome>> {
         let began = Instant::now();
-        let commits: usize = group.iter().map(|item| item.commits.len()).sum();
         let metrics = self.metrics.clone();
         let appended = self.journal.append(group);
         let measure = move |outcomes: Vec<Outcome>| {
-            #[expect(clippy::cast_precision_loss, reason = "a batch has at most a few hundred commits")]
-            metrics.group_commits.observe(commits as f64);
             metrics.append_seconds.observe(began.elapsed().as_secs_f64());
             outcomes
         };
@@ -87,7 +84,16 @@ impl Journal for Measured {
     }
 
     fn put_snapshot(&self, board: BoardName, snapshot: Snapshot) -> BoxFuture<'static, Result<(), Error>> {
-        self.journal.put_snapshot(board, snapshot)
+        let began = Instant::now();
+        let bytes: usize = snapshot.chunks.iter().map(bytes::Bytes::len).sum();
+        let metrics = self.metrics.clone();
+        let stored = self.journal.put_snapshot(board, snapshot);
+        let measure = move |stored: Result<(), Error>| {
+            metrics.snapshot_seconds.observe(began.elapsed().as_secs_f64());
+            metrics.snapshot_bytes.inc_by(bytes as u64);
+            stored
+        };
+        stored.map(measure).boxed()
     }
 
     fn prune(&self, board: BoardName, below: Revision) -> BoxFuture<'static, Result<u64, Error>> {

@@ -44,6 +44,12 @@ impl Pattern {
         }
     }
 
+    /// Whether it is the pattern of all boards, however it is written.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        self.0.bytes().all(|byte| byte == b'*')
+    }
+
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -105,7 +105,7 @@ impl Call {
         let Ok(Some(handle)) = self.app.engine.board(board).await else { return };
         let published = handle.published();
         let Some(entry) = published.board.entry(id).filter(|entry| entry.version > since) else { return };
-        let Some(new) = entry.value.json.as_ref() else { return };
+        let Some(new) = entry.value() else { return };
         let mut before = Revision(entry.revision.0 + 1);
         let mut looked = 0;
         while looked < LOOK_BACK_COMMITS {

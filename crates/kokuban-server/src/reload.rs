@@ -5,6 +5,7 @@
 //! Not known here: which settings those are (`config::keys`), who asks for it (`signals`).
 
 use crate::config::{Config, ConfigError, Effective, Sources, Succession};
+use crate::metrics::Metrics;
 use crate::settings::{InForce, Settings};
 use crate::telemetry::Log;
 
@@ -14,13 +15,12 @@ pub struct Reload {
     settings: InForce,
     sources: Sources,
     log: Log,
+    metrics: Metrics,
 }
 
 impl Reload {
-    /// For the server whose configuration came from these sources.
-    #[must_use]
-    pub fn new(settings: InForce, sources: Sources, log: Log) -> Self {
-        Self { settings, sources, log }
+    pub(crate) fn new(settings: InForce, metrics: Metrics, sources: Sources, log: Log) -> Self {
+        Self { settings, sources, log, metrics }
     }
 
     #[must_use]
@@ -33,6 +33,7 @@ impl Reload {
         let this = self.clone();
         // Files are read, maybe many.
         let read = tokio::task::spawn_blocking(move || this.read()).await;
+        self.metrics.reloaded(matches!(read, Ok(Ok(_))));
         match read {
             Ok(Ok((settings, succession))) => self.take_over(settings, &succession),
             Ok(Err(error)) => refuse(&error),

@@ -14,16 +14,18 @@ use kokuban_journal::{Journal, Memory, Sqlite, sqlite};
 
 use crate::accept::{self, Listener};
 use crate::app::{App, AppState};
-use crate::config::{self, Config};
+use crate::config::{self, Config, Sources};
 use crate::edge::Edge;
 use crate::measured::Measured;
 use crate::metrics::Metrics;
 use crate::pages::Pages;
 use crate::refusals::Refusals;
+use crate::reload::Reload;
 use crate::routes;
 use crate::settings::{InForce, Settings};
 use crate::shutdown::Shutdown;
 use crate::streams::StreamCounts;
+use crate::telemetry::Log;
 
 /// A server that is bound and ready, and not yet serving.
 #[derive(Debug)]
@@ -76,10 +78,10 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Where the settings in force are.
+    /// What reads the configuration again, which came from these sources.
     #[must_use]
-    pub fn settings(&self) -> InForce {
-        self.app.settings.clone()
+    pub fn reload(&self, sources: Sources, log: Log) -> Reload {
+        Reload::new(self.app.settings.clone(), self.app.metrics.clone(), sources, log)
     }
 
     /// Serves until the shutdown begins, and stops in order.

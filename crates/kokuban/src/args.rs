@@ -203,9 +203,23 @@ pub(crate) enum Command {
     /// Make credentials.
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Check the chain of an export or of a data directory.
+    /// Copy all boards of a running server into a file, as an admin.
+    #[command(after_help = examples![
+        "kokuban backup                            # into kokuban-DATE.backup",
+        "kokuban backup /var/backups/",
+        "kokuban backup - | ssh elsewhere 'cat > kokuban.backup'",
+    ])]
+    Backup(BackupArgs),
+    /// Make a data directory of a backup, while no server runs on it.
+    #[command(after_help = examples![
+        "kokuban restore kokuban.backup --data ./board-data",
+        "kokuban restore kokuban.backup --data ./board-data --replace   # keeps the old data",
+    ])]
+    Restore(RestoreArgs),
+    /// Check the chain of an export, a backup or a data directory.
     #[command(after_help = examples![
         "kokuban verify shop.jsonl",
+        "kokuban verify kokuban.backup",
         "kokuban verify ./board-data               # while no server runs on it",
     ])]
     Verify(VerifyArgs),

@@ -10,7 +10,6 @@ use std::path::Path;
 use anyhow::Context as _;
 use kokuban_journal::sqlite::Salvage;
 use kokuban_server::config::{self, AuthMode, Config, ConfigError, Flag, Sources};
-use kokuban_server::reload::Reload;
 use kokuban_server::serve::Server;
 use kokuban_server::shutdown::Shutdown;
 use kokuban_server::signals::Signals;
@@ -46,7 +45,7 @@ pub(crate) fn serve(args: &ServeArgs, mode: Mode) -> Outcome {
         let signals = Signals::listen().context("signals cannot be handled")?;
         let banner = (mode == Mode::Dev).then(|| banner(&config));
         let server = Server::open(config, salvage, shutdown.clone()).await?;
-        let reload = Reload::new(server.settings(), sources, log);
+        let reload = server.reload(sources, log);
         let signals = tokio::spawn(signals.obey(shutdown.clone(), reload));
         announce(server.local_addr(), banner.as_deref()).context("standard output cannot be written")?;
         tokio::select! {

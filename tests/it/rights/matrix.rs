@@ -76,6 +76,7 @@ const TABLE: &[Row] = &[
     read("/docs", PUBLIC),
     read("/llms.txt", PUBLIC),
     read("/v1",                                                    [200, 200, 200, 200, 200, 200, 401, 200]),
+    read("/v1/backup",                                             [200, 403, 403, 403, 403, 403, 401, 200]),
     read("/v1/boards",                                             [200, 200, 200, 200, 200, 200, 401, 200]),
     read("/v1/boards/b", SEES),
     read("/v1/boards/b/blueprint", SEES),

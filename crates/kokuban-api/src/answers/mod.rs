@@ -20,7 +20,7 @@ pub use entry::{Entry, EntryDetails, Note, NoteCreated, Trust};
 pub use history::{HistoryChange, HistoryCommit, HistoryOperation, HistoryState, Refusal};
 pub use lease::{Claimed, Lease};
 pub use receipt::{OperationOutcome, OperationReceipt, Outcome, Receipt, TransactionReceipt, Warning};
-pub use server::{AuthMode, Durability, ServerInfo};
+pub use server::{AuthMode, CallerInfo, Clock, Durability, ServerInfo};
 
 /// A list, or a page of one. Lists that belong to no board have no position.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

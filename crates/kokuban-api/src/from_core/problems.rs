@@ -73,7 +73,7 @@ fn error_item(failure: &Failure, current: Option<&Current>) -> ErrorItem {
 }
 
 fn leaf_value(current: &Current, path: &str) -> Option<Json> {
-    let value = current.entry.value.json.as_ref()?.to_value();
+    let value = current.entry.value()?.to_value();
     Path::parse(path).ok()?.get(&value).map(Json::from_value)
 }
 
@@ -109,17 +109,17 @@ fn add_facts(problem: &mut Problem, first: &Rejection) {
 /// The entry as it stands, for whoever was refused.
 fn shown(current: &Current, position: Option<Position>) -> problem::Current {
     let entry = &current.entry;
-    let small = entry.value.bytes <= SHOWN_VALUE_BYTES_MAX as u64;
+    let small = entry.bytes() <= SHOWN_VALUE_BYTES_MAX as u64;
     problem::Current {
         version: entry.version,
         etag: position.map(|position| EntityTag { version: entry.version, epoch: position.epoch }.to_string()),
-        status: entry.status.clone(),
+        status: entry.status(),
         owner: current.owner.clone(),
         held_by: current.held_by.clone(),
-        updated_by: Some(entry.updated.by.clone()),
-        updated_at: Some(entry.updated.at),
-        request_id: Some(entry.request_id.to_string()),
-        value: entry.value.json.clone().filter(|_| small),
+        updated_by: Some(entry.updated_by()),
+        updated_at: Some(entry.updated_at),
+        request_id: Some(entry.request_id().to_string()),
+        value: entry.value().filter(|_| small),
         value_omitted: (!small).then_some(true),
         yours: Some(current.yours),
         same_value: Some(current.same_value),

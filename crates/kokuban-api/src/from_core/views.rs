@@ -30,7 +30,7 @@ pub enum View {
 #[must_use]
 pub fn entry(board: &Board, id: &EntryId, entry: &core::Entry, now: BoardTime, view: View) -> Entry {
     let held_by = board.live_lease(id, now).map(|lease| lease.holder.clone());
-    let owner = board.owner(id, entry).cloned();
+    let owner = board.owner(id, entry);
     let notes = board.n_notes(id);
     let mut shown = brief(id, entry, view);
     shown.owner = owner;
@@ -47,18 +47,18 @@ fn brief(id: &EntryId, entry: &core::Entry, view: View) -> Entry {
     Entry {
         zone: id.zone.clone(),
         key: id.key.clone(),
-        value: entry.value.json.clone().filter(|_| view != View::Listed),
+        value: entry.value().filter(|_| view != View::Listed),
         version: entry.version,
-        status: entry.status.clone(),
+        status: entry.status(),
         owner: None,
-        updated_by: entry.updated.by.clone(),
-        updated_at: entry.updated.at,
+        updated_by: entry.updated_by(),
+        updated_at: entry.updated_at,
         held_by: None,
         conflict: false,
         trust: marks.untrusted.then_some(Trust::Untrusted),
         confidence: marks.confidence.as_ref().map(ToString::to_string),
         notes: 0,
-        attempts: u64::from(entry.attempts),
+        attempts: u64::from(entry.attempts()),
         summary: marks.summary.as_ref().map(ToString::to_string),
         details: None,
     }
@@ -71,17 +71,17 @@ fn details(board: &Board, id: &EntryId, entry: &core::Entry, position: Position)
         href: names::entry_href(board.name(), id),
         etag: EntityTag { version: entry.version, epoch: position.epoch }.to_string(),
         revision: entry.revision,
-        created_by: entry.created.by.clone(),
-        created_at: entry.created.at,
+        created_by: entry.created_by(),
+        created_at: entry.created_at,
         value_version: entry.value_version,
-        value_by: entry.value_by.clone(),
+        value_by: entry.value_by(),
         source: marks.source.clone(),
         derived_from: marks.derived_from.clone(),
-        schema_version: entry.schema_version,
-        sha256: entry.value.sha256,
-        bytes: entry.value.bytes,
+        schema_version: entry.schema_version(),
+        sha256: entry.sha256,
+        bytes: entry.bytes(),
         ticket: None,
-        reason: entry.reason.as_ref().map(ToString::to_string),
+        reason: entry.reason().map(ToString::to_string),
     }
 }
 
@@ -170,8 +170,15 @@ pub fn lease(grant: &Grant, now: BoardTime) -> Lease {
 
 /// A claimed entry with its lease.
 #[must_use]
-pub fn claimed(id: &EntryId, entry: &core::Entry, grant: &Grant, notes: u64, now: BoardTime, dry_run: bool) -> Claimed {
-    let mut shown = brief(id, entry, View::Brief);
+pub fn claimed(
+    id: &EntryId,
+    entry: &core::EntryParts,
+    grant: &Grant,
+    notes: u64,
+    now: BoardTime,
+    dry_run: bool,
+) -> Claimed {
+    let mut shown = brief(id, &core::Entry::pack(entry), View::Brief);
     shown.owner = Some(grant.holder.clone());
     shown.held_by = Some(grant.holder.clone());
     shown.notes = notes;

@@ -18,7 +18,8 @@ const FIRST_SHARE: usize = 20;
 const FIRST_STREAMS: usize = 50;
 
 pub(super) fn measure(bench: &mut Bench) -> anyhow::Result<Vec<Figure>> {
-    let mut figures = vec![empty_server(bench)?, empty_board(bench)?];
+    let mut figures = vec![empty_server(bench)?];
+    figures.extend(empty_board(bench)?);
     figures.extend(entries(bench)?);
     figures.push(subscriber(bench)?);
     Ok(figures)
@@ -37,22 +38,35 @@ fn each(before: u64, after: u64, n: usize) -> f64 {
 fn empty_server(bench: &mut Bench) -> anyhow::Result<Figure> {
     let server = bench.setup("empty", Durability::Disk).start()?;
     server.get("/readyz")?;
-    let resident = settled_bytes(server.pid())?;
+    let resident = settled_bytes(server.pid(), bench.scale.looks)?;
     let bounds = Bounds::at_most(24.0 * KIB * KIB, 12.0 * KIB * KIB);
     Ok(bytes("empty server", resident as f64, bounds, String::new()))
 }
 
-fn empty_board(bench: &mut Bench) -> anyhow::Result<Figure> {
-    let server = bench.setup("boards", Durability::Disk).start()?;
-    let n = bench.scale.empty_boards;
-    let mut boards = |name: &str, n_boards| {
-        bench.key_set(name, &server, KeySize { n_boards, n_keys: 0, value_bytes: 0, version: 0 })?;
-        bench.order(Order::Boards { name: name.to_owned(), lanes: bench.scale.lanes })?;
-        settled_bytes(server.pid())
+/// Just created, and loaded when somebody asks for them after a new start.
+fn empty_board(bench: &mut Bench) -> anyhow::Result<[Figure; 2]> {
+    let setup = bench.setup("boards", Durability::Disk);
+    let (n, looks) = (bench.scale.empty_boards, bench.scale.looks);
+    let sizes = [("first", n / 10 + 1), ("then", n)];
+    let server = setup.start()?;
+    let mut look = |server: &Server, order: fn(String, usize) -> Order| {
+        let mut seen = Vec::new();
+        for (name, n_boards) in sizes {
+            bench.key_set(name, server, KeySize { n_boards, n_keys: 0, value_bytes: 0, version: 0 })?;
+            bench.order(order(name.to_owned(), bench.scale.lanes))?;
+            seen.push(settled_bytes(server.pid(), looks)?);
+        }
+        anyhow::Ok(each(seen[0], seen[1], n))
     };
-    let (before, after) = (boards("first", n / 10 + 1)?, boards("then", n)?);
+    let created = look(&server, |name, lanes| Order::Boards { name, lanes })?;
+    server.stop()?;
+    let server = setup.start()?;
+    let loaded = look(&server, |name, lanes| Order::Visit { name, lanes })?;
     let bounds = Bounds::at_most(KIB, 0.5 * KIB);
-    Ok(bytes("loaded board without entries", each(before, after, n), bounds, format!("{n} boards, just created")))
+    Ok([
+        bytes("board without entries, created", created, bounds, format!("{n} boards")),
+        bytes("board without entries, loaded", loaded, bounds, format!("{n} boards, after a new start")),
+    ])
 }
 
 fn entries(bench: &mut Bench) -> anyhow::Result<[Figure; 2]> {
@@ -62,16 +76,16 @@ fn entries(bench: &mut Bench) -> anyhow::Result<[Figure; 2]> {
     let server = setup.start()?;
     bench.keys("entries", &server, n_first, value_bytes)?;
     bench.fill("entries")?;
-    let before = settled_bytes(server.pid())?;
+    let before = settled_bytes(server.pid(), bench.scale.looks)?;
     bench.order(Order::Grow { name: "entries".to_owned(), n_keys })?;
-    bench.order(Order::Fill { name: "entries".to_owned(), lanes: bench.scale.lanes })?;
-    let live = each(before, settled_bytes(server.pid())?, n_keys - n_first) - value_bytes as f64;
+    bench.order(Order::UpTo { name: "entries".to_owned(), lanes: bench.scale.lanes, version: 1 })?;
+    let live = each(before, settled_bytes(server.pid(), bench.scale.looks)?, n_keys - n_first) - value_bytes as f64;
     server.stop()?;
 
     let server = setup.start()?;
-    let before = settled_bytes(server.pid())?;
+    let before = settled_bytes(server.pid(), bench.scale.looks)?;
     load_board(&server)?;
-    let loaded = each(before, settled_bytes(server.pid())?, n_keys) - value_bytes as f64;
+    let loaded = each(before, settled_bytes(server.pid(), bench.scale.looks)?, n_keys) - value_bytes as f64;
     let bounds = Bounds::at_most(400.0, 250.0);
     let beside = |how: &str, n| format!("{n} entries of {value_bytes} bytes, {how}");
     Ok([
@@ -92,7 +106,7 @@ fn subscriber(bench: &mut Bench) -> anyhow::Result<Figure> {
     let n = bench.scale.subscribers;
     let mut look = |n| {
         bench.order(Order::Subscribe { name: "streams".to_owned(), n })?;
-        settled_bytes(server.pid())
+        settled_bytes(server.pid(), bench.scale.looks)
     };
     look(FIRST_STREAMS)?;
     let before = look(0)?;

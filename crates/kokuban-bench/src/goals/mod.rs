@@ -4,12 +4,18 @@
 //! of the ratios of slices that stood side by side.
 //! Not known here: how figures are shown.
 
+mod decide;
 mod memory;
+mod rates;
 mod reads;
+mod single;
+mod size;
+mod start;
+mod streams;
 mod writes;
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use tempfile::TempDir;
@@ -40,7 +46,7 @@ impl Bench {
         Ok(Self { scale: args.scale(), program, dir, load: Load::start()? })
     }
 
-    pub(crate) fn data(&self) -> &std::path::Path {
+    pub(crate) fn data(&self) -> &Path {
         self.dir.path()
     }
 
@@ -48,7 +54,13 @@ impl Bench {
         match goal {
             Goal::Writes => writes::measure(self),
             Goal::Reads => reads::measure(self),
+            Goal::Single => single::measure(self),
             Goal::Memory => memory::measure(self),
+            Goal::Start => start::measure(self),
+            Goal::Size => size::measure(self),
+            Goal::Rules => decide::measure(self),
+            Goal::Rates => rates::measure(self),
+            Goal::Streams => streams::measure(self),
         }
     }
 
@@ -78,14 +90,24 @@ impl Bench {
     fn fill(&mut self, name: &str) -> anyhow::Result<()> {
         let lanes = self.scale.lanes;
         self.order(Order::Boards { name: name.to_owned(), lanes: 1 })?;
-        self.order(Order::Fill { name: name.to_owned(), lanes })?;
+        self.order(Order::UpTo { name: name.to_owned(), lanes, version: 1 })?;
+        Ok(())
+    }
+
+    /// Every write that was acknowledged is there, and nothing else.
+    fn verify(&mut self, name: &str) -> anyhow::Result<()> {
+        let lanes = self.scale.lanes;
+        self.order(Order::Verify { name: name.to_owned(), lanes })?;
         Ok(())
     }
 
     /// Slices of each side in turn. The outer vector has the sides in the order given.
     fn alternate(&mut self, sides: &[Side<'_>]) -> anyhow::Result<Vec<Vec<Slice>>> {
+        self.alternate_for(sides, self.scale.slices, self.scale.slice_ms)
+    }
+
+    fn alternate_for(&mut self, sides: &[Side<'_>], n_slices: usize, ms: u64) -> anyhow::Result<Vec<Vec<Slice>>> {
         let mut slices = vec![Vec::new(); sides.len()];
-        let (n_slices, ms) = (self.scale.slices, self.scale.slice_ms);
         // What the first slice of a side pays once is not counted.
         for round in 0..=n_slices {
             for turn in 0..sides.len() {
@@ -113,6 +135,7 @@ struct KeySize {
 enum Side<'n> {
     Write { name: &'n str, lanes: usize },
     Read { name: &'n str, lanes: usize },
+    Sync { file: &'n Path, bytes: usize },
 }
 
 impl Side<'_> {
@@ -120,25 +143,26 @@ impl Side<'_> {
         match self {
             Self::Write { name, lanes } => Order::Write { name: name.to_owned(), lanes, ms },
             Self::Read { name, lanes } => Order::Read { name: name.to_owned(), lanes, ms },
+            Self::Sync { file, bytes } => Order::Sync { file: file.to_owned(), bytes, ms },
         }
     }
+}
+
+fn sampled(slices: &[Slice], of: fn(&Slice) -> f64) -> anyhow::Result<Sampled> {
+    Sampled::of(slices.iter().map(of)).context("a slice without requests, or too short for the clock of processor time")
 }
 
 /// Two figures of slices beside those of their yardstick: by rate, and by the server's processor time per request.
 fn compared(
     goal: &'static str,
     what: &str,
-    bounds: Bounds,
+    bounds: Option<Bounds>,
     (own, yard): (&[Slice], &[Slice]),
 ) -> anyhow::Result<[Figure; 2]> {
     let pairs = || own.iter().zip(yard);
     let by_rate = Sampled::of(pairs().map(|(own, yard)| own.per_second() / yard.per_second()));
     let by_cpu = Sampled::of(pairs().map(|(own, yard)| yard.server_cpu_us() / own.server_cpu_us()));
-    let median = |of: fn(&Slice) -> f64, slices: &[Slice]| {
-        Sampled::of(slices.iter().map(of))
-            .map(|sampled| sampled.median())
-            .context("a slice without requests, or too short for the clock of processor time")
-    };
+    let median = |of, slices| sampled(slices, of).map(|sampled| sampled.median());
     let both = |of: fn(&Slice) -> f64| anyhow::Ok((median(of, own)?, median(of, yard)?));
     let (rate, p99) = (both(Slice::per_second)?, both(|slice| slice.p99_ns as f64 / 1e6)?);
     let (cpu, load) = (both(Slice::server_cpu_us)?, both(Slice::own_cpu_us)?);
@@ -157,7 +181,7 @@ fn compared(
         cpu.0, cpu.1, load.0, load.1
     );
     Ok([
-        figure(what.to_owned(), by_rate, Some(bounds), beside)?,
+        figure(what.to_owned(), by_rate, bounds, beside)?,
         figure(format!("{what}, by CPU"), by_cpu, None, beside_cpu)?,
     ])
 }

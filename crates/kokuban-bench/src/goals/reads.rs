@@ -13,6 +13,6 @@ pub(super) fn measure(bench: &mut Bench) -> anyhow::Result<Vec<Figure>> {
     let yardstick = Server::yardstick(Some((&server, entry)))?;
     bench.key_set("bare", &yardstick, KeySize { n_boards: 1, n_keys, value_bytes, version: 1 })?;
     let slices = bench.alternate(&[Side::Read { name: "read", lanes }, Side::Read { name: "bare", lanes }])?;
-    let read = compared("5", "read / bare route", Bounds::at_least(0.85, 0.95), (&slices[0], &slices[1]))?;
+    let read = compared("5", "read / bare route", Some(Bounds::at_least(0.85, 0.95)), (&slices[0], &slices[1]))?;
     Ok(read.into())
 }

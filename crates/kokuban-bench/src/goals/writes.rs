@@ -2,7 +2,6 @@
 
 use super::{Bench, KeySize, Side, compared};
 use crate::figure::{Bounds, Figure};
-use crate::load::Order;
 use crate::server::{Durability, Server};
 
 pub(super) fn measure(bench: &mut Bench) -> anyhow::Result<Vec<Figure>> {
@@ -17,10 +16,11 @@ pub(super) fn measure(bench: &mut Bench) -> anyhow::Result<Vec<Figure>> {
     bench.key_set("bare", &yardstick, KeySize { n_boards: 1, n_keys, value_bytes, version: 1 })?;
     let side = |name| Side::Write { name, lanes };
     let slices = bench.alternate(&[side("disk"), side("memory"), side("bare")])?;
-    for name in ["disk", "memory"] {
-        bench.order(Order::Verify { name: name.to_owned(), lanes })?;
-    }
-    let durable = compared("4", "durable write / bare route", Bounds::at_least(0.5, 0.65), (&slices[0], &slices[2]))?;
-    let memory = compared("4", "write in memory / bare route", Bounds::at_least(0.8, 0.9), (&slices[1], &slices[2]))?;
+    bench.verify("disk")?;
+    bench.verify("memory")?;
+    let durable =
+        compared("4", "durable write / bare route", Some(Bounds::at_least(0.5, 0.65)), (&slices[0], &slices[2]))?;
+    let memory =
+        compared("4", "write in memory / bare route", Some(Bounds::at_least(0.8, 0.9)), (&slices[1], &slices[2]))?;
     Ok(durable.into_iter().chain(memory).collect())
 }

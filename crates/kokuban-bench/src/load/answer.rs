@@ -57,7 +57,7 @@ fn header<'h>(head: &'h [u8], name: &[u8]) -> Option<&'h [u8]> {
 }
 
 /// The digits at the beginning.
-fn number(bytes: &[u8]) -> Option<u64> {
+pub(super) fn number(bytes: &[u8]) -> Option<u64> {
     let n_digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     std::str::from_utf8(&bytes[..n_digits]).ok()?.parse().ok()
 }

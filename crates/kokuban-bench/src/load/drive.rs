@@ -14,10 +14,10 @@ use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 
 use super::answer::Answer;
-use crate::proc::cpu_seconds;
+use crate::proc::Cpu;
 
 /// No server that works takes so long for one answer.
-const SILENT_MAX: Duration = Duration::from_secs(30);
+pub(super) const SILENT_MAX: Duration = Duration::from_secs(30);
 const BUFFER_BYTES: usize = 16 * 1024;
 
 /// What the connections ask.
@@ -50,15 +50,16 @@ pub(crate) struct Driven {
     pub(crate) latencies: Vec<u64>,
 }
 
+/// A connection with at most one request out.
 #[derive(Debug)]
-struct Lane {
+pub(super) struct Lane {
     stream: TcpStream,
     out: Vec<u8>,
     sent: usize,
     buffer: Vec<u8>,
     filled: usize,
     since: Instant,
-    asking: bool,
+    pub(super) asking: bool,
 }
 
 impl Drive {
@@ -68,7 +69,7 @@ impl Drive {
             (0..self.lanes).map(|n| Lane::connect(self.addr, &poll, n)).collect::<anyhow::Result<Vec<_>>>()?;
         let mut events = Events::with_capacity(self.lanes.max(1));
         let mut latencies = Vec::with_capacity(64 * 1024);
-        let cpu_before = (cpu_seconds(self.pid)?, cpu_seconds(std::process::id())?);
+        let (server, own) = (Cpu::of(self.pid)?, Cpu::of(std::process::id())?);
         let began = Instant::now();
         let end = self.time.map(|time| began + time);
         let mut n_asking = 0;
@@ -96,15 +97,15 @@ impl Drive {
         let seconds = began.elapsed().as_secs_f64();
         Ok(Driven {
             seconds,
-            server_cpu_seconds: cpu_seconds(self.pid)? - cpu_before.0,
-            own_cpu_seconds: cpu_seconds(std::process::id())? - cpu_before.1,
+            server_cpu_seconds: server.seconds_since()?,
+            own_cpu_seconds: own.seconds_since()?,
             latencies,
         })
     }
 }
 
 impl Lane {
-    fn connect(addr: SocketAddr, poll: &Poll, n: usize) -> anyhow::Result<Self> {
+    pub(super) fn connect(addr: SocketAddr, poll: &Poll, n: usize) -> anyhow::Result<Self> {
         let stream = std::net::TcpStream::connect(addr).with_context(|| format!("connecting to {addr}"))?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
@@ -122,7 +123,7 @@ impl Lane {
     }
 
     /// Sends the next request; false if there is none.
-    fn ask(&mut self, n: usize, work: &mut impl Work) -> anyhow::Result<bool> {
+    pub(super) fn ask(&mut self, n: usize, work: &mut impl Work) -> anyhow::Result<bool> {
         self.asking = work.ask(n, &mut self.out);
         if self.asking {
             self.sent = 0;
@@ -132,7 +133,7 @@ impl Lane {
         Ok(self.asking)
     }
 
-    fn flush(&mut self) -> anyhow::Result<()> {
+    pub(super) fn flush(&mut self) -> anyhow::Result<()> {
         while self.asking && self.sent < self.out.len() {
             match self.stream.write(&self.out[self.sent..]) {
                 Ok(n) => self.sent += n,
@@ -145,7 +146,7 @@ impl Lane {
     }
 
     /// Nanoseconds from the request to its answer, once that has come.
-    fn receive(&mut self, n: usize, work: &mut impl Work) -> anyhow::Result<Option<u64>> {
+    pub(super) fn receive(&mut self, n: usize, work: &mut impl Work) -> anyhow::Result<Option<u64>> {
         loop {
             let room = self.buffer.len() - self.filled;
             if room == 0 {

@@ -38,8 +38,8 @@ pub(crate) struct Keys {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plan {
-    /// Write each key once that does not exist.
-    Create,
+    /// Write each key until it has this version.
+    UpTo(u64),
     /// Write one after the other, again and again.
     Write,
     /// Read one after the other, again and again.
@@ -50,11 +50,11 @@ pub(crate) enum Plan {
 
 impl Plan {
     pub(crate) fn writes(self) -> bool {
-        matches!(self, Self::Create | Self::Write)
+        matches!(self, Self::UpTo(_) | Self::Write)
     }
 
     fn ends(self) -> bool {
-        matches!(self, Self::Create | Self::Verify)
+        matches!(self, Self::UpTo(_) | Self::Verify)
     }
 }
 
@@ -69,8 +69,14 @@ impl Keys {
         }
     }
 
-    pub(crate) fn acknowledged(&self) -> u64 {
+    /// Writes that were asked for.
+    pub(crate) fn n_writes(&self) -> u64 {
         self.n_writes
+    }
+
+    /// As far as the server acknowledged.
+    pub(crate) fn version(&self, key: usize) -> u64 {
+        self.versions[key]
     }
 
     /// Rounds over all keys: each lane has those that leave its number as the remainder.
@@ -102,8 +108,10 @@ impl Work for Rounds<'_> {
     fn ask(&mut self, lane: usize, out: &mut Vec<u8>) -> bool {
         let versions = &self.keys.versions;
         let cursor = &mut self.cursors[lane];
-        while self.plan == Plan::Create && versions.get(*cursor).is_some_and(|version| *version > 0) {
-            *cursor += self.lanes;
+        if let Plan::UpTo(last) = self.plan {
+            while versions.get(*cursor).is_some_and(|version| *version >= last) {
+                *cursor += self.lanes;
+            }
         }
         if *cursor >= versions.len() {
             if self.plan.ends() || lane >= versions.len() {
@@ -120,14 +128,16 @@ impl Work for Rounds<'_> {
 
     fn told(&mut self, lane: usize, answer: Answer<'_>) -> Result<(), String> {
         let key = self.cursors[lane];
-        self.cursors[lane] += self.lanes;
         let version = &mut self.keys.versions[key];
         let expected = *version + u64::from(self.plan.writes());
-        let status = if self.plan == Plan::Create { 201 } else { 200 };
+        let status = if self.plan.writes() && *version == 0 { 201 } else { 200 };
         if answer.status != status || answer.version() != Some(expected) {
             return Err(format!("key {key} should have version {expected}, but: {}", answer.shown()));
         }
         *version = expected;
+        if !matches!(self.plan, Plan::UpTo(last) if expected < last) {
+            self.cursors[lane] += self.lanes;
+        }
         Ok(())
     }
 }
@@ -157,14 +167,15 @@ mod tests {
         for version in 0..3 {
             let request = asked(&mut work, 0).expect("again and again");
             assert!(request.contains(&format!("\"version\":{version} ")), "{request}");
-            told(&mut work, 0, 200, &format!("{{\"version\":{}}}", version + 1)).expect("right");
+            let status = if version == 0 { 201 } else { 200 };
+            told(&mut work, 0, status, &format!("{{\"version\":{}}}", version + 1)).expect("right");
         }
-        assert_eq!(keys.acknowledged(), 3);
+        assert_eq!(keys.n_writes(), 3);
     }
 
     #[test]
     fn any_other_answer_is_wrong() {
-        for (status, body) in [(200, "{\"version\":2}"), (200, "{}"), (409, "{\"version\":1}"), (503, "")] {
+        for (status, body) in [(201, "{\"version\":2}"), (201, "{}"), (200, "{\"version\":1}"), (503, "")] {
             let mut keys = keys(1, 1);
             let mut work = keys.rounds(Plan::Write, 1);
             asked(&mut work, 0).expect("a write");
@@ -175,7 +186,7 @@ mod tests {
     #[test]
     fn lanes_share_the_keys_and_meet_at_none() {
         let mut keys = keys(5, 2);
-        let mut work = keys.rounds(Plan::Create, 3);
+        let mut work = keys.rounds(Plan::UpTo(1), 3);
         let mut paths = Vec::new();
         for lane in 0..3 {
             while let Some(request) = asked(&mut work, lane) {
@@ -192,14 +203,29 @@ mod tests {
     #[test]
     fn only_new_keys_are_created() {
         let mut keys = keys(1, 1);
-        let mut work = keys.rounds(Plan::Create, 1);
+        let mut work = keys.rounds(Plan::UpTo(1), 1);
         asked(&mut work, 0).expect("a write");
         told(&mut work, 0, 201, "{\"version\":1}").expect("right");
         keys.grow(2);
-        let mut work = keys.rounds(Plan::Create, 1);
+        let mut work = keys.rounds(Plan::UpTo(1), 1);
         assert!(asked(&mut work, 0).expect("the new one").contains("/k0000001 "));
         told(&mut work, 0, 201, "{\"version\":1}").expect("right");
         assert_eq!(asked(&mut work, 0), None);
+    }
+
+    #[test]
+    fn a_key_is_written_until_it_has_its_version() {
+        let mut keys = keys(2, 1);
+        let mut work = keys.rounds(Plan::UpTo(3), 1);
+        let mut n = 0;
+        while let Some(request) = asked(&mut work, 0) {
+            let version = n % 3;
+            assert!(request.contains(&format!("\"version\":{version} ")), "{request}");
+            told(&mut work, 0, if version == 0 { 201 } else { 200 }, &format!("{{\"version\":{}}}", version + 1))
+                .expect("right");
+            n += 1;
+        }
+        assert_eq!(n, 6);
     }
 
     #[test]
@@ -211,7 +237,7 @@ mod tests {
     #[test]
     fn a_read_shows_the_version_that_was_acknowledged() {
         let mut keys = keys(1, 1);
-        let mut work = keys.rounds(Plan::Create, 1);
+        let mut work = keys.rounds(Plan::UpTo(1), 1);
         asked(&mut work, 0).expect("a write");
         told(&mut work, 0, 201, "{\"version\":1}").expect("right");
         let mut work = keys.rounds(Plan::Verify, 1);

@@ -5,10 +5,12 @@
 
 mod answer;
 mod drive;
+mod fan_out;
 mod keys;
 mod order;
 mod request;
-mod subscribe;
+mod stream;
+mod sync;
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -22,11 +24,11 @@ use self::answer::Answer;
 use self::drive::{Drive, Driven, Work};
 use self::keys::{Keys, Plan};
 use self::order::Reply;
-use self::subscribe::Subscribers;
+use self::stream::Stream;
 use crate::stats::percentile;
 
 pub(crate) use self::keys::KeySet;
-pub(crate) use self::order::{Order, Slice};
+pub(crate) use self::order::{Order, Pace, Slice};
 
 /// The load process, as seen from the run.
 #[derive(Debug)]
@@ -66,6 +68,7 @@ impl Drop for Load {
 pub(crate) fn serve() -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     let mut follower = Follower::default();
+    open_files_as_many_as_may();
     for line in std::io::stdin().lock().lines() {
         let reply: Reply = follower.follow(serde_json::from_str(&line?)?).map_err(|error| format!("{error:#}"));
         writeln!(out, "{}", serde_json::to_string(&reply)?)?;
@@ -74,26 +77,35 @@ pub(crate) fn serve() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A thousand streams are close to the usual limit.
+fn open_files_as_many_as_may() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // Where it fails the streams will, and say so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
 #[derive(Debug, Default)]
 struct Follower {
     keys: HashMap<String, Keys>,
-    subscribers: Option<Subscribers>,
+    streams: Vec<Stream>,
 }
 
 impl Follower {
     fn follow(&mut self, order: Order) -> anyhow::Result<Slice> {
-        self.subscribers = None;
+        self.streams.clear();
         match order {
             Order::Keys { name, set } => {
                 self.keys.insert(name, Keys::new(set));
                 Ok(Slice::default())
             }
-            Order::Boards { name, lanes } => self.boards(&name, lanes),
+            Order::Boards { name, lanes } => self.boards(&name, lanes, request::create_board, 201),
+            Order::Visit { name, lanes } => self.boards(&name, lanes, request::show_board, 200),
             Order::Grow { name, n_keys } => {
                 self.known(&name)?.grow(n_keys);
                 Ok(Slice::default())
             }
-            Order::Fill { name, lanes } => self.rounds(&name, Plan::Create, lanes, None),
+            Order::UpTo { name, lanes, version } => self.rounds(&name, Plan::UpTo(version), lanes, None),
             Order::Write { name, lanes, ms } => self.rounds(&name, Plan::Write, lanes, Some(ms)),
             Order::Read { name, lanes, ms } => self.rounds(&name, Plan::Read, lanes, Some(ms)),
             Order::Verify { name, lanes } => {
@@ -105,10 +117,15 @@ impl Follower {
                 Ok(slice)
             }
             Order::Subscribe { name, n } => {
-                let set = self.known(&name)?.set.clone();
-                self.subscribers = Some(Subscribers::open(&set, n)?);
+                let set = &self.known(&name)?.set;
+                self.streams = Stream::open(set, n)?;
                 Ok(Slice { n: n as u64, ..Slice::default() })
             }
+            Order::FanOut { name, n, ms, pace } => {
+                let keys = self.known(&name)?;
+                slice(fan_out::run(keys, n, Duration::from_millis(ms), pace)?)
+            }
+            Order::Sync { file, bytes, ms } => slice(sync::run(&file, bytes, Duration::from_millis(ms))?),
         }
     }
 
@@ -119,20 +136,20 @@ impl Follower {
     fn rounds(&mut self, name: &str, plan: Plan, lanes: usize, ms: Option<u64>) -> anyhow::Result<Slice> {
         let keys = self.known(name)?;
         let drive = Drive { addr: keys.set.addr, pid: keys.set.pid, lanes, time: ms.map(Duration::from_millis) };
-        let before = keys.acknowledged();
+        let before = keys.n_writes();
         let driven = drive.run(&mut keys.rounds(plan, lanes))?;
         let n = driven.latencies.len() as u64;
-        let written = keys.acknowledged() - before;
+        let written = keys.n_writes() - before;
         if plan.writes() && written != n {
             bail!("{written} writes were sent, and {n} acknowledged");
         }
         slice(driven)
     }
 
-    fn boards(&mut self, name: &str, lanes: usize) -> anyhow::Result<Slice> {
+    fn boards(&mut self, name: &str, lanes: usize, ask: AskBoard, status: u16) -> anyhow::Result<Slice> {
         let set = &self.known(name)?.set;
         let drive = Drive { addr: set.addr, pid: set.pid, lanes, time: None };
-        let mut boards = Boards { addr: set.addr, board: set.board.clone(), next: 0, n: set.n_boards };
+        let mut boards = Boards { addr: set.addr, board: set.board.clone(), next: 0, n: set.n_boards, ask, status };
         slice(drive.run(&mut boards)?)
     }
 }
@@ -149,26 +166,31 @@ fn slice(mut driven: Driven) -> anyhow::Result<Slice> {
     })
 }
 
-/// Creates boards, one after the other.
+type AskBoard = fn(&mut Vec<u8>, SocketAddr, &str, usize);
+
+/// Asks the same about boards, one after the other.
 #[derive(Debug)]
 struct Boards {
     addr: SocketAddr,
     board: String,
     next: usize,
     n: usize,
+    ask: AskBoard,
+    /// That each answer must have.
+    status: u16,
 }
 
 impl Work for Boards {
     fn ask(&mut self, _lane: usize, out: &mut Vec<u8>) -> bool {
         let there_is = self.next < self.n;
         if there_is {
-            request::create_board(out, self.addr, &self.board, self.next);
+            (self.ask)(out, self.addr, &self.board, self.next);
             self.next += 1;
         }
         there_is
     }
 
     fn told(&mut self, _lane: usize, answer: Answer<'_>) -> Result<(), String> {
-        if answer.status == 201 { Ok(()) } else { Err(format!("a board was not created: {}", answer.shown())) }
+        if answer.status == self.status { Ok(()) } else { Err(format!("about a board: {}", answer.shown())) }
     }
 }

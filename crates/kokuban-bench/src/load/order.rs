@@ -1,5 +1,7 @@
 //! What the run tells its load process, and what that answers: one line of JSON each.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use super::keys::KeySet;
@@ -13,16 +15,31 @@ pub(crate) enum Order {
     Grow { name: String, n_keys: usize },
     /// Creates the boards of some keys.
     Boards { name: String, lanes: usize },
-    /// Writes each key once that does not exist yet.
-    Fill { name: String, lanes: usize },
+    /// Asks for the boards of some keys, so that they are loaded.
+    Visit { name: String, lanes: usize },
+    /// Writes each key until it has this version.
+    UpTo { name: String, lanes: usize, version: u64 },
     /// Writes for a while.
     Write { name: String, lanes: usize, ms: u64 },
     /// Reads for a while.
     Read { name: String, lanes: usize, ms: u64 },
     /// Reads each key once: it must be as it was acknowledged.
     Verify { name: String, lanes: usize },
+    /// Writes to the end of a file and syncs it, for a while.
+    Sync { file: PathBuf, bytes: usize, ms: u64 },
     /// Opens streams on the first board of some keys, and keeps them until the next order.
     Subscribe { name: String, n: usize },
+    /// Writes keys of one board for a while, while so many streams of it are read; counts what they deliver.
+    FanOut { name: String, n: usize, ms: u64, pace: Pace },
+}
+
+/// When the next write is due.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Pace {
+    /// As soon as all streams are at most so many commits behind.
+    Behind(u64),
+    PerSecond(f64),
 }
 
 /// What a slice came to.

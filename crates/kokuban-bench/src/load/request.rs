@@ -80,14 +80,21 @@ impl Template {
 /// The creation of a board, with the rules that every server has.
 pub(crate) fn create_board(out: &mut Vec<u8>, addr: SocketAddr, board: &str, n: usize) {
     let body = "{\"blueprint\":\"default\"}";
-    let request = format!(
-        "PUT /v1/boards/{board}-{n:0width$} HTTP/1.1\r\nhost: {addr}\r\nkokuban-agent: bench\r\n\
-         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len(),
-        width = BOARD_DIGITS
-    );
+    let form = format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len());
+    about_board(out, "PUT", addr, (board, n), &form);
+    out.extend_from_slice(body.as_bytes());
+}
+
+/// A summary of a board, for which it has to be loaded.
+pub(crate) fn show_board(out: &mut Vec<u8>, addr: SocketAddr, board: &str, n: usize) {
+    about_board(out, "GET", addr, (board, n), "");
+}
+
+fn about_board(out: &mut Vec<u8>, method: &str, addr: SocketAddr, (board, n): (&str, usize), form: &str) {
+    let path = format!("/v1/boards/{board}-{n:0width$}", width = BOARD_DIGITS);
+    let head = format!("{method} {path} HTTP/1.1\r\nhost: {addr}\r\nkokuban-agent: bench\r\n{form}\r\n");
     out.clear();
-    out.extend_from_slice(request.as_bytes());
+    out.extend_from_slice(head.as_bytes());
 }
 
 /// With leading zeros.

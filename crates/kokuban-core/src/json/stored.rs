@@ -5,8 +5,8 @@
 //! Values are secrets of their writers: no output for people shows one.
 
 use std::fmt;
+use std::sync::Arc;
 
-use bytes::Bytes;
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -17,9 +17,11 @@ use super::{Bounds, parse};
 use crate::ids::Sha256;
 
 /// A value in its stored form. Cloning shares the bytes.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Json {
-    bytes: Bytes,
+    /// The text, and perhaps something of its owner's behind it.
+    buffer: Arc<[u8]>,
+    len: u32,
     /// The text holds a double that RFC 8785 writes differently, so the hash is not that of the text.
     forms_differ: bool,
 }
@@ -43,57 +45,87 @@ impl Json {
         let mut writer = Writer { out: &mut out, doubles: Doubles::Stored, forms_differ: false };
         writer.value(value);
         let forms_differ = writer.forms_differ;
-        Self::of(out, forms_differ)
+        Self::of(&out, forms_differ)
     }
 
-    /// Takes back what [`Json::bytes`] gave, without copying it.
+    /// Takes back what [`Json::bytes`] gave.
     ///
     /// # Errors
     /// The bytes are not exactly a stored form.
-    pub fn from_canonical_bytes(bytes: Bytes) -> Result<Self, NotCanonical> {
-        let again: Self = serde_json::from_slice(&bytes).map_err(|_| NotCanonical)?;
-        let same = again.bytes == bytes;
-        same.then_some(Self { bytes, forms_differ: again.forms_differ }).ok_or(NotCanonical)
+    pub fn from_canonical_bytes(bytes: &[u8]) -> Result<Self, NotCanonical> {
+        let again: Self = serde_json::from_slice(bytes).map_err(|_| NotCanonical)?;
+        if again.bytes() == bytes { Ok(again) } else { Err(NotCanonical) }
     }
 
-    fn of(text: Vec<u8>, forms_differ: bool) -> Self {
-        // Boxed: spare room would live as long as the entry.
-        Self { bytes: Bytes::from(text.into_boxed_slice()), forms_differ }
+    /// Takes back what [`Json::bytes`] gave of a value with this hash.
+    ///
+    /// # Errors
+    /// The bytes are not the stored form of that value.
+    pub(crate) fn of_hash(bytes: &[u8], sha256: Sha256) -> Result<Self, NotCanonical> {
+        if Sha256::of(bytes) == sha256 {
+            // What was hashed was a stored form.
+            std::str::from_utf8(bytes).map_err(|_| NotCanonical)?;
+            return Ok(Self::of(bytes, false));
+        }
+        let json = Self::from_canonical_bytes(bytes)?;
+        if json.sha256() == sha256 { Ok(json) } else { Err(NotCanonical) }
+    }
+
+    /// The stored form at the beginning of a buffer.
+    pub(crate) fn shared(buffer: Arc<[u8]>, len: u32, forms_differ: bool) -> Self {
+        Self { buffer, len, forms_differ }
+    }
+
+    fn of(text: &[u8], forms_differ: bool) -> Self {
+        let len = u32::try_from(text.len()).expect("values are bounded far below 4 GiB");
+        Self { buffer: text.into(), len, forms_differ }
     }
 
     #[must_use]
-    pub fn bytes(&self) -> &Bytes {
-        &self.bytes
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.len as usize]
+    }
+
+    pub(crate) fn forms_differ(&self) -> bool {
+        self.forms_differ
     }
 
     #[must_use]
     pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.bytes).expect("the stored form is UTF-8")
+        std::str::from_utf8(self.bytes()).expect("the stored form is UTF-8")
     }
 
     /// The size that limits are about.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "no JSON text is empty")]
     pub fn len(&self) -> usize {
-        self.bytes.len()
+        self.len as usize
     }
 
     #[must_use]
     pub fn to_value(&self) -> Value {
-        parse(&self.bytes, &Bounds::UNBOUNDED).expect("the stored form can be read")
+        parse(self.bytes(), &Bounds::UNBOUNDED).expect("the stored form can be read")
     }
 
     /// The hash of the RFC 8785 form, integers in full.
     #[must_use]
     pub fn sha256(&self) -> Sha256 {
         if !self.forms_differ {
-            return Sha256::of(&self.bytes);
+            return Sha256::of(self.bytes());
         }
-        let mut out = Vec::with_capacity(self.bytes.len());
+        let mut out = Vec::with_capacity(self.len());
         Writer { out: &mut out, doubles: Doubles::Rfc8785, forms_differ: false }.value(&self.to_value());
         Sha256::of(&out)
     }
 }
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for Json {}
 
 impl From<&Value> for Json {
     fn from(value: &Value) -> Self {
@@ -103,7 +135,7 @@ impl From<&Value> for Json {
 
 impl fmt::Debug for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Json(<{} bytes>)", self.bytes.len())
+        write!(f, "Json(<{} bytes>)", self.len)
     }
 }
 
@@ -124,7 +156,7 @@ impl<'de> Deserialize<'de> for Json {
         Node(&mut copy).deserialize(deserializer)?;
         let (forms_differ, unsorted) = (copy.writer.forms_differ, copy.unsorted);
         if !unsorted {
-            return Ok(Self::of(out, forms_differ));
+            return Ok(Self::of(&out, forms_differ));
         }
         let value = parse(&out, &Bounds::UNBOUNDED).map_err(|_| D::Error::custom("the same member twice"))?;
         Ok(Self::from_value(&value))

@@ -38,11 +38,11 @@ pub(crate) fn decide(scene: &Scene<'_>, claim: &Claim) -> Result<Option<Drafted>
     let found = entries.find(|(id, entry)| fits(scene, claim, id, entry));
     let Some((id, entry)) = found else { return Ok(None) };
     let mut events = Vec::new();
-    if let Some(to) = claim.to_status.as_ref().filter(|to| entry.status.as_ref() != Some(to)) {
+    if let Some(to) = claim.to_status.as_ref().filter(|to| entry.status().as_ref() != Some(to)) {
         events.push(Event::EntryMoved {
             id: id.clone(),
             version: scene.board.next_version(&id),
-            from: entry.status.clone().expect("an entry that may move has a status"),
+            from: entry.status().expect("an entry that may move has a status"),
             to: to.clone(),
             under_lease: false,
             reason: None,
@@ -51,7 +51,7 @@ pub(crate) fn decide(scene: &Scene<'_>, claim: &Claim) -> Result<Option<Drafted>
     events.push(lease::grant(scene, zone, &id, LeaseKind::Lease, claim.ttl_ms, scene.ctx.now));
     let grant = lease::told(scene, events.last().expect("just pushed"), None);
     let after = preview(scene.board, scene.ctx, events.clone(), scene.revision);
-    let entry = Box::new(Entry::clone(after.entry(&id).expect("a claim deletes nothing")));
+    let entry = Box::new(after.entry(&id).expect("a claim deletes nothing").parts());
     let notes = after.n_notes(&id);
     Ok(Some((events, Reply::Claimed { id, grant, entry, notes })))
 }

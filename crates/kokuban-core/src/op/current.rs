@@ -24,7 +24,7 @@ fn current(scene: &Scene<'_>, id: &EntryId, wanted: Option<Sha256>) -> Option<Bo
     let board = scene.board;
     authorise(board, scene.actor, id, Act::Read).ok()?;
     let current = Current::of(board, id, &scene.actor.agent)?;
-    let same_value = wanted == Some(current.entry.value.sha256);
+    let same_value = wanted == Some(current.entry.sha256);
     Some(Box::new(Current { same_value, ..current }))
 }
 

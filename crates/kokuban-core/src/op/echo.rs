@@ -31,18 +31,18 @@ impl EchoedMember {
             ("board", _) => text(scene.board.name()),
             ("owner", None) | (_, None) => self.value.is_null(),
             ("owner", Some(entry)) => {
-                let owners = [scene.board.owner(id, entry), Some(&entry.value_by), entry.last_holder.as_ref()];
-                self.value.is_null() || owners.into_iter().flatten().any(|owner| text(owner))
+                let owners = [scene.board.owner(id, entry), Some(entry.value_by()), entry.last_holder()];
+                self.value.is_null() || owners.into_iter().flatten().any(|owner| text(&owner))
             }
             ("revision", Some(entry)) => number(entry.revision.0),
             ("value_version", Some(entry)) => number(entry.value_version.0),
-            ("bytes", Some(entry)) => number(entry.value.bytes),
-            ("updated_by", Some(entry)) => text(&entry.updated.by),
-            ("updated_at", Some(entry)) => text(&entry.updated.at),
-            ("created_by", Some(entry)) => text(&entry.created.by),
-            ("created_at", Some(entry)) => text(&entry.created.at),
-            ("value_by", Some(entry)) => text(&entry.value_by),
-            ("sha256", Some(entry)) => text(&entry.value.sha256),
+            ("bytes", Some(entry)) => number(entry.bytes()),
+            ("updated_by", Some(entry)) => text(&entry.updated_by()),
+            ("updated_at", Some(entry)) => text(&entry.updated_at),
+            ("created_by", Some(entry)) => text(&entry.created_by()),
+            ("created_at", Some(entry)) => text(&entry.created_at),
+            ("value_by", Some(entry)) => text(&entry.value_by()),
+            ("sha256", Some(entry)) => text(&entry.sha256),
             ("etag", Some(entry)) => {
                 let epoch = scene.board.life().map_or(scene.ctx.fresh_epoch, |life| life.epoch);
                 text(&format_args!("\"{}-{epoch}\"", entry.version))

@@ -16,7 +16,7 @@ pub(crate) fn decide(scene: &Scene<'_>, sha256: Sha256, reason: &SmolStr) -> Res
     if !scene.actor.admin {
         return Err(Refusal::of(Rejection::Forbidden { why: Forbidden::AdminOnly }));
     }
-    if let Some((id, _)) = scene.board.entries().find(|(_, entry)| entry.value.sha256 == sha256) {
+    if let Some((id, _)) = scene.board.entries().find(|(_, entry)| entry.sha256 == sha256) {
         return Err(Refusal::of(Rejection::StillCurrent { id: id.clone() }));
     }
     Ok((vec![Event::Erased { sha256, reason: reason.clone() }], Reply::Erased { values: 0 }))

@@ -71,7 +71,7 @@ pub(crate) fn close(scene: &Scene<'_>, close: &CloseNote) -> Result<Drafted, Ref
             let agent = &scene.actor.agent;
             let blueprint = scene.board.blueprint();
             let owns_zone = blueprint.zone(&close.id.zone).is_some_and(|zone| scene.actor.owns_zone(blueprint, zone));
-            let owns_entry = scene.board.owner(&close.id, entry) == Some(agent);
+            let owns_entry = scene.board.owner(&close.id, entry).as_ref() == Some(agent);
             if note.by != *agent && !owns_entry && !owns_zone && !scene.is_arbiter() {
                 failures.add(Rejection::Forbidden { why: Forbidden::NotYourNote });
             }

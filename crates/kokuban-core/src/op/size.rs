@@ -45,7 +45,7 @@ impl Growth {
             failures.add(Rejection::ValueTooLarge { bytes: value.bytes, max: limits.value_bytes_max });
             return;
         }
-        let delta = signed(value.bytes) - signed(entry.map_or(0, |entry| entry.value.bytes));
+        let delta = signed(value.bytes) - signed(entry.map_or(0, Entry::bytes));
         self.bytes += delta;
         if blueprint.is_prompt_visible(&id.zone) {
             self.state_bytes += delta;

@@ -23,7 +23,7 @@ pub(crate) fn judge(
     let Some(lifecycle) = scene.board.lifecycle(&id.zone) else {
         return match wanted {
             Some(status) => Err(Rejection::UnknownStatus { status: status.clone(), known: Vec::new() }),
-            None => Ok(entry.and_then(|entry| entry.status.clone())),
+            None => Ok(entry.and_then(Entry::status)),
         };
     };
     if let Some(status) = wanted
@@ -57,7 +57,7 @@ fn next(
     wanted: Option<&Status>,
     edits: bool,
 ) -> Result<Status, Rejection> {
-    let from = entry.status.as_ref().unwrap_or_else(|| lifecycle.default_status());
+    let from = &entry.status().unwrap_or_else(|| lifecycle.default_status().clone());
     let reopened = lifecycle.on_edit.get(from).filter(|_| edits);
     if edits && lifecycle.is_locked(from) && !scene.is_arbiter() {
         return Err(Rejection::Locked { status: from.clone(), allowed: allowed(scene, lifecycle, id, entry, from) });
@@ -81,14 +81,14 @@ fn next(
 /// Whether the caller may move the entry to `to`.
 pub(crate) fn may_move(scene: &Scene<'_>, id: &EntryId, entry: &Entry, to: &Status) -> bool {
     let Some(lifecycle) = scene.board.lifecycle(&id.zone) else { return false };
-    let from = entry.status.as_ref().unwrap_or_else(|| lifecycle.default_status());
+    let from = &entry.status().unwrap_or_else(|| lifecycle.default_status().clone());
     from == to || lifecycle.find(from, to).is_some_and(|transition| admits(scene, id, entry, transition))
 }
 
 /// Whether the value of the entry is closed to this caller.
 pub(crate) fn locked(scene: &Scene<'_>, id: &EntryId, entry: &Entry) -> Option<Rejection> {
     let lifecycle = scene.board.lifecycle(&id.zone)?;
-    let status = entry.status.as_ref()?;
+    let status = &entry.status()?;
     if !lifecycle.is_locked(status) || scene.is_arbiter() {
         return None;
     }
@@ -110,12 +110,12 @@ fn admits(scene: &Scene<'_>, id: &EntryId, entry: &Entry, transition: &Transitio
     transition.by.iter().any(|by| match by {
         By::Anyone => true,
         By::Owner => match scene.board.owner(id, entry) {
-            Some(owner) => owner == agent,
+            Some(owner) => owner == *agent,
             None => owns_zone() || scene.is_arbiter(),
         },
         By::ZoneOwner => owns_zone(),
         By::Arbiter => scene.is_arbiter(),
-        By::NotAuthor => entry.value_by != *agent,
+        By::NotAuthor => entry.value_by() != *agent,
         By::Agent(name) => name == agent,
     })
 }

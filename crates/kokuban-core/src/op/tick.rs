@@ -22,7 +22,8 @@ pub(crate) fn expire(board: &Board, now: BoardTime) -> Vec<Event> {
 
 fn expiry(board: &Board, id: &EntryId) -> Option<Event> {
     let lease = board.lease(id)?;
-    let status = board.entry(id)?.status.as_ref();
+    let status = board.entry(id)?.status();
+    let status = status.as_ref();
     let back = status.and_then(|status| board.lifecycle(&id.zone)?.on_lease_expired.get(status));
     let fallback = match (lease.kind, status, back) {
         (LeaseKind::Lease, Some(from), Some(to)) if from != to => {

@@ -153,9 +153,9 @@ fn leased(scene: &Scene<'_>, acquire: &Acquire, event: &Event) -> Receipt {
     Receipt {
         id: acquire.id.clone(),
         version: entry.version,
-        status: entry.status.clone(),
+        status: entry.status(),
         owner: Some(scene.actor.agent.clone()),
-        sha256: Some(entry.value.sha256),
+        sha256: Some(entry.sha256),
         outcome: Outcome::Unchanged,
         operations: Vec::new(),
         warnings: Vec::new(),

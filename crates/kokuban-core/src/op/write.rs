@@ -9,6 +9,7 @@ use smol_str::SmolStr;
 
 use super::size::{self, Growth};
 use super::{lease, refuse, status};
+use crate::board::owner_of;
 use crate::caller::{Act, authorise};
 use crate::command::{Drafted, Failures, Scene};
 use crate::entry::{DerivedFrom, Entry, Lease, LeaseKind, Marks, Payload, Source};
@@ -67,7 +68,7 @@ impl NamedMarks {
     /// The marks of the entry after the write. A new value begins without any.
     fn over(&self, old: Option<&Entry>, value_changed: bool, change: &Change) -> Marks {
         let mut marks = match old {
-            Some(old) if !value_changed => old.marks().into_owned(),
+            Some(old) if !value_changed => old.marks().clone(),
             // What is left of an untrusted value is no more to be trusted for a leaf that changed beside it.
             Some(old) if matches!(change, Change::Patch(_)) => {
                 Marks { untrusted: old.is_untrusted(), ..Marks::default() }
@@ -124,14 +125,14 @@ pub(crate) fn judge(
     growth: &mut Growth,
 ) -> Result<Accepted, Vec<Failure>> {
     let id = &write.id;
-    let entry = scene.board.entry(id).map(|entry| &**entry);
+    let (entry, lease) = scene.board.at(id).map_or((None, None), |(entry, lease)| (Some(&**entry), lease));
     let mut failures = Failures::of(item);
     failures.keep(authorise(scene.board, scene.actor, id, Act::Write(entry)));
     if entry.is_none() && write.change == Change::Keep {
         failures.add(Rejection::NotFound { id: id.clone() });
         return Err(failures.into_list());
     }
-    let held = failures.keep(lease::judge(scene, id, write.lease.token));
+    let held = failures.keep(lease::judge(scene, id, lease, write.lease.token));
     judge_version(scene, write, entry, &mut failures);
     let value = new_value(scene, write, entry, &mut failures);
     let of_nothing = entry.is_none() && value.as_ref().is_some_and(|value| value.is_of_nothing(write));
@@ -146,13 +147,14 @@ pub(crate) fn judge(
     if let Some(value) = value.as_ref().filter(|_| value_changed) {
         growth.judge(scene, id, entry, &value.payload, &mut failures);
     }
-    let granted = failures.keep(lease::for_write(scene, write, held.flatten(), value_changed)).flatten();
+    let granted = failures.keep(lease::for_write(scene, write, lease, held.flatten(), value_changed)).flatten();
     match (status, value) {
         (Some(_), Some(value)) if failures.is_empty() && of_nothing => {
             Ok(Accepted { events: Vec::new(), receipt: nothing(id, value.operations) })
         }
         (Some(status), Some(value)) if failures.is_empty() => {
-            Ok(accept(scene, write, &Judgement { entry, value, value_changed, status, held: held.flatten(), granted }))
+            let held = held.flatten();
+            Ok(accept(scene, write, &Judgement { entry, lease, value, value_changed, status, held, granted }))
         }
         _ => Err(failures.into_list()),
     }
@@ -205,14 +207,14 @@ impl NewValue {
 
     /// Equal values have equal hashes, whatever the order of members or the spelling of numbers.
     fn differs_from(&self, entry: Option<&Entry>) -> bool {
-        entry.is_none_or(|entry| entry.value.sha256 != self.payload.sha256)
+        entry.is_none_or(|entry| entry.sha256 != self.payload.sha256)
     }
 }
 
 fn new_value(scene: &Scene<'_>, write: &Write, entry: Option<&Entry>, failures: &mut Failures) -> Option<NewValue> {
     match &write.change {
         Change::Replace(payload) => Some(NewValue::whole(payload.clone())),
-        Change::Keep => entry.map(|entry| NewValue::whole(entry.value.clone())),
+        Change::Keep => entry.map(|entry| NewValue::whole(entry.payload())),
         Change::Patch(operations) => patched(scene, write, operations, entry, failures),
     }
 }
@@ -224,12 +226,13 @@ fn patched(
     entry: Option<&Entry>,
     failures: &mut Failures,
 ) -> Option<NewValue> {
+    let author = entry.map(Entry::value_by);
     let standing = Standing {
-        last: entry.map(|entry| (entry.value_version, &entry.value_by)),
+        last: entry.map(|entry| entry.value_version).zip(author.as_ref()),
         caller: &scene.actor.agent,
         versioned: write.conditions.is_about_what_stands() || scene.board.is_scratch(&write.id.zone),
     };
-    let old = entry.and_then(|entry| entry.value.json.as_ref()).map(Json::to_value);
+    let old = entry.and_then(Entry::value).map(|value| value.to_value());
     let reduced = match reduce(old, operations, standing) {
         Ok(reduced) => reduced,
         Err(refused) => {
@@ -246,7 +249,7 @@ fn patched(
         return None;
     }
     if let (Some(entry), true) = (entry, reduced.assignments.is_empty()) {
-        return Some(NewValue { operations: reduced.receipts, ..NewValue::whole(entry.value.clone()) });
+        return Some(NewValue { operations: reduced.receipts, ..NewValue::whole(entry.payload()) });
     }
     if !bounded(&reduced.value, failures) {
         return None;
@@ -283,6 +286,7 @@ fn nothing(id: &EntryId, operations: Vec<OperationReceipt>) -> Receipt {
 /// A write of which everything was found to be in order.
 struct Judgement<'a> {
     entry: Option<&'a Entry>,
+    lease: Option<&'a Lease>,
     value: NewValue,
     value_changed: bool,
     status: Option<Status>,
@@ -294,9 +298,9 @@ fn accept(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>) -> Accepted 
     let entry = judged.entry;
     let marks = write.marks.over(entry, judged.value_changed, &write.change);
     let marks_changed = entry.is_none_or(|entry| *entry.marks() != marks);
-    let moved = entry.is_some_and(|entry| entry.status != judged.status);
+    let moved = entry.is_some_and(|entry| entry.status() != judged.status);
     let under_lease = judged.held.is_some_and(|held| held.kind == LeaseKind::Lease);
-    let version = scene.board.next_version(&write.id);
+    let version = scene.board.version_after(entry, &write.id);
     let mut events = Vec::new();
     let outcome = match entry {
         Some(entry) if !judged.value_changed && !marks_changed && !moved => {
@@ -307,7 +311,7 @@ fn accept(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>) -> Accepted 
             events.push(Event::EntryMoved {
                 id: write.id.clone(),
                 version,
-                from: entry.status.clone().expect("an entry that moves has a status"),
+                from: entry.status().expect("an entry that moves has a status"),
                 to: judged.status.clone().expect("a move has a target"),
                 under_lease,
                 reason: write.reason.clone(),
@@ -338,7 +342,7 @@ fn written(
         value: judged.value.payload.clone(),
         value_changed: judged.value_changed,
         created: judged.entry.is_none(),
-        status_from: judged.entry.and_then(|entry| entry.status.clone()),
+        status_from: judged.entry.and_then(Entry::status),
         status: judged.status.clone(),
         marks,
         schema_version: write.schema_version.unwrap_or_else(|| scene.board.blueprint().schema_version),
@@ -352,8 +356,8 @@ fn receipt(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>, version: Ve
     let entry = judged.entry;
     let lease = judged.granted.as_ref().and_then(|event| grant_of(scene, judged.held, event));
     let granted_to = judged.granted.is_some().then_some(&scene.actor.agent);
-    let standing = entry.and_then(|entry| scene.board.owner(&write.id, entry));
-    let holder = scene.board.lease(&write.id).map(|lease| &lease.holder);
+    let standing = || entry.and_then(|entry| owner_of(entry, judged.lease));
+    let holder = judged.lease.map(|lease| &lease.holder);
     let author = judged.value_changed.then_some(&scene.actor.agent);
     let mut warnings: Vec<Warning> =
         size::warning(&judged.value.payload).filter(|_| judged.value_changed).into_iter().collect();
@@ -365,7 +369,7 @@ fn receipt(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>, version: Ve
             _ => version,
         },
         status: judged.status.clone(),
-        owner: granted_to.or(holder).or(author).or(standing).cloned(),
+        owner: granted_to.or(holder).or(author).cloned().or_else(standing),
         sha256: Some(judged.value.payload.sha256),
         outcome,
         operations: judged.value.operations.clone(),
@@ -377,9 +381,9 @@ fn receipt(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>, version: Ve
 
 /// An undeclared entry that gets a second author may be a scalar that two agents fight over.
 fn second_producer(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>) -> Option<Warning> {
-    let first = judged.entry.filter(|_| judged.value_changed).map(|entry| &entry.created.by)?;
-    let declared = scene.board.blueprint().slot_of(&write.id).is_some();
-    (first != &scene.actor.agent && !declared).then(|| Warning::SecondProducer { first: first.clone() })
+    let first = judged.entry.filter(|_| judged.value_changed).map(Entry::created_by)?;
+    let second = first != scene.actor.agent && scene.board.blueprint().slot_of(&write.id).is_none();
+    second.then_some(Warning::SecondProducer { first })
 }
 
 /// What the caller is told of the lease that its write granted or renewed. A hold has no token to tell.

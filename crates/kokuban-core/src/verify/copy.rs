@@ -7,7 +7,7 @@
 use bytes::Bytes;
 
 use super::{Fault, Flaw, Records, Report};
-use crate::board::{Board, Snapshot};
+use crate::board::Board;
 use crate::ids::{BoardName, ChainHash, Revision};
 use crate::record;
 
@@ -120,7 +120,7 @@ impl Copy {
         let Some(state) = self.state.take_if(|state| state.revision == revision && state.chain == chain) else {
             return;
         };
-        match record::decode::<Snapshot>(&state.bytes).map(|decoded| Board::from(decoded.content)) {
+        match Board::from_snapshot(&state.bytes) {
             Ok(board) if *board.name() == self.board && board.revision() == revision => {
                 self.records = Some(Records::beginning_with(board, chain));
                 (self.from, self.last, self.sound_state) = (revision, chain, true);
@@ -149,7 +149,7 @@ impl Copy {
 
 /// A value that left the log and is in no stored state is lost.
 fn can_be_shown(board: &Board) -> bool {
-    board.revision() > Revision::ZERO && board.entries().all(|(_, entry)| entry.value.json.is_some())
+    board.revision() > Revision::ZERO && board.entries().all(|(_, entry)| entry.has_value())
 }
 
 #[cfg(test)]

@@ -205,12 +205,12 @@ fn records_are_checked_against_their_chain_and_the_stored_state() {
     for (commit, encoded, chain) in &kept.records {
         records.record(commit.revision, *chain, &encoded.bytes).expect("whole");
     }
-    let snapshot = encode(&Snapshot::of(&kept.board)).bytes;
+    let snapshot = kept.board.to_snapshot();
     let chain = kept.records[4].2;
     records.snapshot(chain, &snapshot).expect("the same state");
     let mut other = kept.board.clone();
     other.apply(&Commit { revision: Revision(6), events: Vec::new(), ..kept.records[4].0.clone() }).expect("applies");
-    let other = encode(&Snapshot::of(&other)).bytes;
+    let other = other.to_snapshot();
     assert_eq!(records.snapshot(chain, &other).expect_err("another state").fault, Fault::Snapshot);
     assert_eq!(records.report().entries, Some(2));
     let mut damaged = kept.records[1].1.bytes.to_vec();
@@ -231,7 +231,7 @@ fn later_records_are_applied_to_the_state_where_earlier_ones_are_gone() {
     for (commit, encoded, chain) in &kept.records[2..] {
         records.record(commit.revision, *chain, &encoded.bytes).expect("whole");
         if commit.revision == Revision(3) {
-            records.snapshot(*chain, &encode(&Snapshot::of(&at_three)).bytes).expect("adopted");
+            records.snapshot(*chain, &at_three.to_snapshot()).expect("adopted");
         }
     }
     assert_eq!(records.report().entries, Some(2));
@@ -247,10 +247,9 @@ fn the_stored_state_may_hold_values_that_left_the_log_but_not_lack_any() {
         let without = crate::record::without_values(&encoded.bytes, &a).expect("whole");
         records.record(commit.revision, *chain, &without.unwrap_or(encoded.bytes.clone())).expect("whole");
     }
-    let mut state = Snapshot::of(&kept.board);
-    records.snapshot(chain, &encode(&state).bytes).expect("`working/a` stands in the state alone");
-    state.payloads_mut(&mut |payload| payload.json = None);
-    let flaw = records.snapshot(chain, &encode(&state).bytes).expect_err("`working/b` is in the log alone");
+    records.snapshot(chain, &kept.board.to_snapshot()).expect("`working/a` stands in the state alone");
+    let without = kept.board.without_values().to_snapshot();
+    let flaw = records.snapshot(chain, &without).expect_err("`working/b` is in the log alone");
     assert_eq!(flaw.fault, Fault::Snapshot);
     assert_eq!(records.report().absent_values, 1);
 }

@@ -80,12 +80,12 @@ fn restore_values(reply: &mut Reply, commit: &Commit, board: &Board) {
             return;
         }
         let written = commit.events.iter().find_map(|event| match event {
-            Event::EntryWritten(written) if written.id == receipt.id => Some(&written.value),
+            Event::EntryWritten(written) if written.id == receipt.id => Some(written.value.clone()),
             _ => None,
         });
-        let standing = || board.entry(&receipt.id).map(|entry| &entry.value);
+        let standing = || board.entry(&receipt.id).map(|entry| entry.payload());
         let value = written.or_else(standing).filter(|value| Some(value.sha256) == receipt.sha256);
-        receipt.value = value.and_then(|value| value.json.clone());
+        receipt.value = value.and_then(|value| value.json);
     };
     match reply {
         Reply::Receipt(receipt) => restore(receipt),

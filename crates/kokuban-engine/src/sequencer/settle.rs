@@ -164,7 +164,15 @@ impl Sequencer {
 
     /// The storage refused: what rests on a commit fails, the rest is judged again on the published board.
     async fn fail(&mut self, batch: Batch, refusal: &Refusal) {
-        tracing::error!(board = %self.handle.name, %refusal, "an append was refused");
+        match refusal {
+            // The journal says once for all boards what is wrong with the storage.
+            Refusal::StorageFull | Refusal::Io { .. } | Refusal::Closed => {
+                tracing::debug!(board = %self.handle.name, %refusal, "an append was refused");
+            }
+            Refusal::TooLarge { .. } | Refusal::Malformed { .. } | Refusal::Damaged { .. } => {
+                tracing::error!(board = %self.handle.name, %refusal, "an append was refused");
+            }
+        }
         let error = match refusal {
             Refusal::StorageFull => Error::StorageFull,
             Refusal::Closed => Error::Closing,

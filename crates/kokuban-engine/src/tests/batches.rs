@@ -12,7 +12,7 @@ async fn increment(engine: &Engine, agent: &str) -> u64 {
     loop {
         let board = engine.board(&b()).await.expect("readable").expect("a board").published().board.clone();
         let entry = board.entry(&id("n"));
-        let old = entry.and_then(|entry| entry.value.json.as_ref()?.to_value().as_u64()).unwrap_or(0);
+        let old = entry.and_then(|entry| entry.value()?.to_value().as_u64()).unwrap_or(0);
         let version = entry.map_or(0, |entry| entry.version.0);
         match engine.submit(&b(), ask(agent, put("n", json!(old + 1), version))).await {
             Ok(answer) => return receipt(answer).version.0,

@@ -32,6 +32,13 @@ const SEAL_BYTES: usize = 16;
 /// Kind and length.
 const HEAD_BYTES: usize = 5;
 
+/// How a backup is called where nobody says otherwise.
+#[must_use]
+pub fn file_name(taken: Timestamp) -> String {
+    let digits: String = taken.to_string().chars().take(19).filter(|c| *c != '-' && *c != ':').collect();
+    format!("kokuban-{}.backup", digits.replace('T', "-"))
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
     Note(Note),

@@ -176,3 +176,8 @@ proptest! {
         prop_assert_eq!(flaw.is_none(), noise.is_empty());
     }
 }
+
+#[test]
+fn a_backup_is_named_after_when_it_was_taken() {
+    assert_eq!(file_name(Timestamp(1_700_000_000_120)), "kokuban-20231114-221320.backup");
+}

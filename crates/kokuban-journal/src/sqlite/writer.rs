@@ -255,7 +255,7 @@ impl Writer {
     /// became of the group, and nobody has to ask.
     fn failed(&mut self, plan: Plan<'_>, failure: Failure) -> Vec<Outcome> {
         let Failure { refusal, log_in_doubt } = failure;
-        tracing::error!(%refusal, log_in_doubt, "a group of commits could not be stored");
+        tracing::debug!(%refusal, log_in_doubt, "a group of commits could not be stored");
         self.shared.group_failed(&refusal.to_string());
         if !log_in_doubt {
             return plan.refused(&refusal);
@@ -281,7 +281,7 @@ impl Writer {
         }
         match self.renew() {
             Ok(()) => {
-                tracing::info!("the log of the journal was renewed after a failure");
+                tracing::debug!("the log of the journal was renewed after a failure");
                 self.shared.recovered();
                 Ok(())
             }
@@ -307,8 +307,8 @@ impl Writer {
 
     fn grow_log(&self) {
         if let Err(error) = log::grow(&self.dir.log(), self.log_bytes.saturating_add(self.log_bytes / 2)) {
-            // Only speed depends on it.
-            tracing::warn!(%error, "the log of the journal could not be grown in advance");
+            // Only speed depends on it, and a full disk is told of already.
+            tracing::debug!(%error, "the log of the journal could not be grown in advance");
         }
     }
 

@@ -126,6 +126,23 @@ pub struct ServerLimits {
     pub loaded_boards_idle_ms: u64,
 }
 
+impl ServerLimits {
+    /// All that is a most, with the last part of its key.
+    #[must_use]
+    pub fn named(&self) -> Vec<(&'static str, u64)> {
+        let n = |count: usize| count as u64;
+        vec![
+            ("body_bytes_max", self.body_bytes_max),
+            ("connections_max", n(self.connections_max)),
+            ("requests_in_flight_max", n(self.requests_in_flight_max)),
+            ("streams_per_caller_max", n(self.streams_per_caller_max)),
+            ("requests_per_s_per_caller_max", self.requests_per_s_per_caller_max.into()),
+            ("boards_max", n(self.boards_max)),
+            ("mailbox_commands_max", n(self.mailbox_commands_max)),
+        ]
+    }
+}
+
 /// How long a peer may take.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TimeoutsMs {

@@ -185,9 +185,15 @@ fn writing_answers() -> Value {
 
 fn reading_answers() -> Value {
     json!({
-        "ServerInfo": open(&["name", "version", "limits", "durability", "auth", "links"], json!({
+        "ServerInfo": open(&["name", "version", "limits", "durability", "auth", "clock", "caller", "links"], json!({
             "name": text(), "version": text(), "limits": {"type": "object", "additionalProperties": integer()},
             "durability": {"type": "string", "enum": ["disk", "memory"]}, "auth": {"type": "string", "enum": ["open", "token"]},
+            "clock": open(&["time", "uptime_ms", "stepped_ms"], json!({
+                "time": to("Timestamp"), "uptime_ms": integer(), "stepped_ms": integer(),
+            })),
+            "caller": open(&["agent", "roles", "boards"], json!({
+                "agent": to("AgentName"), "roles": list_of(text()), "boards": list_of(text()),
+            })),
             "links": {"type": "object", "additionalProperties": text()},
         })),
         "Health": open(&["status"], json!({"status": text(), "boards_quarantined": integer()})),

@@ -97,6 +97,14 @@ pub const ROUTES: &[RouteSpec] = &[
         ..PROBE
     },
     RouteSpec {
+        path: "/v1/backup",
+        operation_id: "get_backup",
+        summary: "All boards as one stream, for `kokuban restore` (admin)",
+        answers: &[ok(200, "The backup; whether it is whole, its end tells", Content::Other(crate::routes::BACKUP))],
+        query: query::PLAIN,
+        ..READ
+    },
+    RouteSpec {
         path: "/v1/boards",
         operation_id: "list_boards",
         tag: "Boards",

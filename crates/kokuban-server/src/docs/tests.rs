@@ -22,8 +22,8 @@ fn known_to_reader(operation: &str) -> Option<Vec<String>> {
         "list_entries" | "list_zone" => known(read::EntriesQuery::read(WRONG)),
         "get_entry" => known(read::EntryQuery::read(WRONG)),
         "put_entry" | "patch_entry" | "delete_entry" => known(read::WriteQuery::read(WRONG)),
-        "get_server" | "create_board" | "delete_board" | "erase_value" | "transact" | "grant_lease" | "renew_lease"
-        | "claim" | "add_note" => known(read::PlainQuery::read(WRONG)),
+        "get_server" | "get_backup" | "create_board" | "delete_board" | "erase_value" | "transact" | "grant_lease"
+        | "renew_lease" | "claim" | "add_note" => known(read::PlainQuery::read(WRONG)),
         "release_lease" => known(read::LeaseReleaseQuery::read(WRONG)),
         "list_notes" => known(read::ListQuery::read(WRONG)),
         "close_note" => known(read::NoteCloseQuery::read(WRONG)),

@@ -4,7 +4,7 @@
 //! Not known here: what the request asks for.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -12,6 +12,7 @@ use axum::extract::MatchedPath;
 use http::{HeaderValue, Method};
 use kokuban_api::headers::TraceParent;
 use kokuban_core::ids::AgentName;
+use prometheus_client::metrics::gauge::Gauge;
 use uuid::Uuid;
 
 use crate::settings::Settings;
@@ -75,16 +76,20 @@ impl Default for RequestIds {
 
 /// Counts the requests that are being worked on.
 #[derive(Debug, Default)]
-pub(super) struct InFlight(AtomicUsize);
+pub(super) struct InFlight(Gauge);
 
 impl InFlight {
+    pub(super) fn counted_by(gauge: &Gauge) -> Self {
+        Self(gauge.clone())
+    }
+
     pub(super) fn enter(self: &Arc<Self>) -> Place {
-        self.0.fetch_add(1, Relaxed);
+        self.0.inc();
         Place { of: Arc::clone(self), held: AtomicBool::new(true) }
     }
 
     pub(super) fn count(&self) -> usize {
-        self.0.load(Relaxed)
+        usize::try_from(self.0.get()).unwrap_or_default()
     }
 }
 
@@ -98,7 +103,7 @@ pub(super) struct Place {
 impl Place {
     fn give_up(&self) {
         if self.held.swap(false, Relaxed) {
-            self.of.0.fetch_sub(1, Relaxed);
+            self.of.0.dec();
         }
     }
 }

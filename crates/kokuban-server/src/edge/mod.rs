@@ -62,7 +62,8 @@ struct Inner {
 impl Edge {
     #[must_use]
     pub fn new(router: Router, settings: InForce, metrics: Metrics) -> Self {
-        Self(Arc::new(Inner { router, settings, in_flight: Arc::default(), ids: RequestIds::new(), metrics }))
+        let in_flight = Arc::new(InFlight::counted_by(&metrics.requests_in_flight));
+        Self(Arc::new(Inner { router, settings, in_flight, ids: RequestIds::new(), metrics }))
     }
 
     /// Answers one request.
@@ -140,9 +141,9 @@ impl Inner {
         if framing == HeadFraming::Ambiguous {
             answer::close_after(response.headers_mut());
         }
-        let route = context.route().cloned();
+        let route = context.route().map(|route| route.as_str()).or(asked.fixed());
         let seconds = context.began.elapsed().as_secs_f64();
-        self.metrics.request(&context.method, route.as_ref(), asked.fixed(), response.status(), refused, seconds);
+        self.metrics.request(&context.method, route, response.status(), refused, seconds);
         self.log(&response, asked, context, refused);
         response
     }
@@ -160,28 +161,32 @@ impl Inner {
         }
         let route = context.route().map(|r| r.as_str()).or(asked.fixed()).unwrap_or("-");
         let agent = context.agent().map_or("-", |a| a.as_str());
-        let (method, request_id) = (known_method(&context.method), context.id);
+        let (method, request_id) = (METHODS[method_number(&context.method)], context.id);
         let trace_id = context.trace.as_ref().map_or("-", |t| t.trace_id.as_str());
         let us = u64::try_from(context.began.elapsed().as_micros()).unwrap_or(u64::MAX);
         let (status, code) = (status.as_u16(), refused.map_or("-", ErrorCode::as_str));
+        // The same fields in both; their names are documented.
         if status == 500 {
-            tracing::error!(target: "kokuban::request", method, route, status, code, us, %request_id, agent, trace_id);
+            tracing::error!(target: "kokuban::request", method, route, status, code, us, %request_id, agent, trace_id, "failed");
         } else {
-            tracing::info!(target: "kokuban::request", method, route, status, code, us, %request_id, agent, trace_id);
+            tracing::info!(target: "kokuban::request", method, route, status, code, us, %request_id, agent, trace_id, "answered");
         }
     }
 }
 
-/// A method's name, or one word for all that a caller may invent.
-pub(crate) fn known_method(method: &Method) -> &'static str {
+/// Methods by name, and one word for all that a caller may invent.
+pub(crate) const METHODS: [&str; 8] = ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS", "OTHER"];
+
+/// The place of a method among [`METHODS`].
+pub(crate) fn method_number(method: &Method) -> usize {
     match *method {
-        Method::GET => "GET",
-        Method::HEAD => "HEAD",
-        Method::PUT => "PUT",
-        Method::PATCH => "PATCH",
-        Method::POST => "POST",
-        Method::DELETE => "DELETE",
-        Method::OPTIONS => "OPTIONS",
-        _ => "OTHER",
+        Method::GET => 0,
+        Method::HEAD => 1,
+        Method::PUT => 2,
+        Method::PATCH => 3,
+        Method::POST => 4,
+        Method::DELETE => 5,
+        Method::OPTIONS => 6,
+        _ => 7,
     }
 }

@@ -15,7 +15,7 @@ use kokuban_core::blueprint::Blueprint;
 use kokuban_core::board::Board;
 use kokuban_core::caller::{Actor, readable_zone};
 use kokuban_core::command::{self, Command};
-use kokuban_core::ids::{BoardName, BoardTime, Position};
+use kokuban_core::ids::{BoardName, BoardTime, Position, ZoneName};
 use kokuban_core::reply;
 use kokuban_engine::BoardHandle;
 use serde::Serialize;
@@ -129,10 +129,10 @@ async fn show(call: Call) -> ApiResult<Response> {
 /// A board in short, as far as the caller may read it.
 fn summary(board: &Board, actor: &Actor, now: BoardTime) -> ApiResult<BoardSummary> {
     let (Some(life), Some(position)) = (board.life(), board.position()) else { return Err(ApiError::unexpected()) };
-    let readable = |zone| readable_zone(board, actor, zone).is_ok();
+    let readable = |zone: &_| readable_zone(board, actor, zone).is_ok();
     let zones = life.blueprint.zones.keys().filter(|zone| readable(zone)).map(|zone| {
-        let tally = board.tally().find(|(name, _)| *name == zone).map(|(_, tally)| tally);
-        let count = tally.map(|tally| ZoneCount { entries: tally.entries, statuses: tally.by_status.clone() });
+        let tally = board.tally(zone);
+        let count = tally.map(|tally| ZoneCount { entries: tally.entries, statuses: tally.by_status });
         (zone.clone(), count.unwrap_or_default())
     });
     let zones = zones.collect();
@@ -167,15 +167,17 @@ fn state(board: &Board, actor: &Actor) -> BoardState {
         _ if bytes > STATE_BYTES_LARGE => StateLevel::Warn,
         _ => StateLevel::Ok,
     };
-    let visible = |zone| board.blueprint().is_prompt_visible(zone) && readable_zone(board, actor, zone).is_ok();
+    let visible =
+        |zone: &ZoneName| board.blueprint().is_prompt_visible(zone) && readable_zone(board, actor, zone).is_ok();
     let mut largest: Vec<LargestEntry> = Vec::new();
     for (id, entry) in board.entries() {
         let smallest = largest.last().map_or(0, |entry| entry.bytes);
-        if (largest.len() == LARGEST_SHOWN && entry.value.bytes <= smallest) || !visible(&id.zone) {
+        let bytes = entry.bytes();
+        if (largest.len() == LARGEST_SHOWN && bytes <= smallest) || !visible(&id.zone) {
             continue;
         }
-        let at = largest.partition_point(|other| other.bytes >= entry.value.bytes);
-        largest.insert(at, LargestEntry { zone: id.zone.clone(), key: id.key.clone(), bytes: entry.value.bytes });
+        let at = largest.partition_point(|other| other.bytes >= bytes);
+        largest.insert(at, LargestEntry { zone: id.zone, key: id.key, bytes });
         largest.truncate(LARGEST_SHOWN);
     }
     BoardState { bytes, level, largest }

@@ -90,8 +90,8 @@ async fn list_with(call: Call, query: EntriesQuery) -> ApiResult<Response> {
         };
         in_zone
             && query.prefix.as_ref().is_none_or(|prefix| id.key.as_str().starts_with(prefix.as_str()))
-            && query.status.as_ref().is_none_or(|status| entry.status.as_ref() == Some(status))
-            && query.owner.as_ref().is_none_or(|owner| board.owner(id, entry) == Some(owner))
+            && query.status.as_ref().is_none_or(|status| entry.status().as_ref() == Some(status))
+            && query.owner.as_ref().is_none_or(|owner| board.owner(id, entry).as_ref() == Some(owner))
     };
     let mut items = Vec::new();
     let mut last = None;
@@ -100,15 +100,15 @@ async fn list_with(call: Call, query: EntriesQuery) -> ApiResult<Response> {
         if query.zone.as_ref().is_some_and(|zone| id.zone > *zone) {
             break;
         }
-        if !fits(id, entry) {
+        if !fits(&id, entry) {
             continue;
         }
         if items.len() == query.limit {
             next_page = last.map(|last| PageToken { position, last }.to_string());
             break;
         }
-        items.push(from_core::entry(board, id, entry, now, view));
-        last = Some(id.clone());
+        items.push(from_core::entry(board, &id, entry, now, view));
+        last = Some(id);
     }
     if next_page.is_some() {
         call.app.pages.keep(board);
@@ -189,10 +189,10 @@ async fn read(call: Call) -> ApiResult<Response> {
             None => not_found(&call, board, &id),
         });
     };
-    if entry.value.json.is_none() {
+    if !entry.has_value() {
         let detail = format!(
             "the value of version {} was taken out of the history; its sha256 is {}",
-            entry.version, entry.value.sha256
+            entry.version, entry.sha256
         );
         let error =
             ApiError::from(Problem::new(ErrorCode::Compacted, detail).with_next(Next::action(NextAction::Stop)));
@@ -267,7 +267,7 @@ async fn wait(
         let moved = query
             .until_status
             .as_ref()
-            .is_none_or(|status| entry.is_some_and(|entry| entry.status.as_ref() == Some(status)));
+            .is_none_or(|status| entry.is_some_and(|entry| entry.status().as_ref() == Some(status)));
         newer && moved
     };
     let waits = query.after_version.is_some() || query.until_status.is_some();

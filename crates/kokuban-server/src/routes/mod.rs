@@ -4,6 +4,7 @@
 //! both as problems.
 //! Not known here: rules.
 
+mod backup;
 mod boards;
 mod changes;
 mod claims;
@@ -19,12 +20,15 @@ mod transactions;
 
 use axum::Router;
 
+pub(crate) use backup::CONTENT as BACKUP;
+
 use crate::app::AppState;
 
 /// All routes of the server.
 pub fn router(app: AppState) -> Router {
     Router::new()
         .merge(server::router())
+        .merge(backup::router())
         .merge(boards::router())
         .merge(entries::router())
         .merge(transactions::router())

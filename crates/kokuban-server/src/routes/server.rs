@@ -8,18 +8,22 @@ use axum::response::Response;
 use axum::routing::get;
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
-use kokuban_api::answers::{AuthMode, Durability, ServerInfo};
+use kokuban_api::answers::{AuthMode, Clock, Durability, ServerInfo};
 use kokuban_api::query::PlainQuery;
-use kokuban_api::{ErrorCode, Problem, limits};
+use kokuban_api::{ErrorCode, limits};
 use kokuban_core::blueprint::{self, Limits};
 use serde_json::json;
 
 use crate::app::AppState;
 use crate::call::Call;
 use crate::config;
+use crate::docs;
 use crate::error::{ApiError, ApiResult};
+use crate::metrics::{self, Process};
 use crate::reply::Reply;
-use crate::{docs, metrics};
+
+/// Less than this is no step of the clock, but the work of keeping it right.
+const STEP_MS_MIN: i64 = 1_000;
 
 pub(crate) fn router() -> Router<AppState> {
     Router::new()
@@ -53,23 +57,23 @@ async fn info(call: Call) -> ApiResult<Response> {
             config::AuthMode::Open => AuthMode::Open,
             config::AuthMode::Token => AuthMode::Token,
         },
+        clock: clock(call.app.engine.clock()),
+        caller: call.caller.info(),
         links: links.into_iter().map(|(name, href)| (name.to_owned(), href.to_owned())).collect(),
     };
     Ok(Reply::json(StatusCode::OK, &info, query.pretty).send())
 }
 
+fn clock(clock: kokuban_engine::Clock) -> Clock {
+    let time = clock.wall();
+    let (uptime_ms, stepped_ms) = (clock.uptime_ms(), clock.stepped_ms());
+    Clock { time, uptime_ms, stepped_ms: if stepped_ms.abs() < STEP_MS_MIN { 0 } else { stepped_ms } }
+}
+
 /// Every bound of the server, by name.
 fn bounds(config: &config::Config) -> BTreeMap<String, u64> {
     let n = |count: usize| count as u64;
-    let edge = &config.limits;
-    let mut bounds: BTreeMap<String, u64> = [
-        ("body_bytes_max", edge.body_bytes_max),
-        ("connections_max", n(edge.connections_max)),
-        ("requests_in_flight_max", n(edge.requests_in_flight_max)),
-        ("streams_per_caller_max", n(edge.streams_per_caller_max)),
-        ("requests_per_s_per_caller_max", edge.requests_per_s_per_caller_max.into()),
-        ("boards_max", n(edge.boards_max)),
-        ("mailbox_commands_max", n(edge.mailbox_commands_max)),
+    let bounds: [(&str, u64); 28] = [
         ("list_limit_max", *limits::LIST_LIMIT.end()),
         ("ttl_ms_min", *limits::TTL_MS.start()),
         ("ttl_ms_max", *limits::TTL_MS.end()),
@@ -98,10 +102,9 @@ fn bounds(config: &config::Config) -> BTreeMap<String, u64> {
         ("roles_max", n(blueprint::ROLES_MAX)),
         ("role_members_max", n(blueprint::ROLE_MEMBERS_MAX)),
         ("refusals_per_board_max", 1_000),
-    ]
-    .into_iter()
-    .map(|(name, max)| (name.to_owned(), max))
-    .collect();
+    ];
+    let of_server = config.limits.named().into_iter();
+    let mut bounds: BTreeMap<_, _> = of_server.chain(bounds).map(|(name, max)| (name.to_owned(), max)).collect();
     let board = Limits::SERVER.members().into_iter().map(|(name, max)| (name.to_owned(), max));
     bounds.extend(board);
     bounds
@@ -113,21 +116,17 @@ async fn live() -> Response {
 
 /// Whether the server takes work: not while it stops, nor while nothing can be written.
 async fn ready(State(app): State<AppState>) -> ApiResult<Response> {
-    let health = app.engine.journal().health();
-    let refuse = |detail: &str| Err(ApiError::from(Problem::new(ErrorCode::Unavailable, detail)));
-    if app.shutdown.is_leaving() {
-        return refuse("the server is about to stop");
-    }
-    if !health.writable {
-        return refuse("the storage takes no writes; reads go on");
+    if let Some(why) = app.not_ready() {
+        return Err(ApiError::new(ErrorCode::Unavailable, why));
     }
     let quarantined = app.engine.stats().boards_quarantined;
     Ok(Reply::json(StatusCode::OK, &json!({"status": "ok", "boards_quarantined": quarantined}), false).send())
 }
 
 async fn count(State(app): State<AppState>) -> Response {
-    app.refresh_metrics();
-    let mut response = Response::new(app.metrics.render().into());
+    // Files are looked at.
+    let read = tokio::task::spawn_blocking(move || app.metrics.render(app.readings(), Process::now())).await;
+    let mut response = Response::new(read.expect("reading does not panic").into());
     let content_type = metrics::CONTENT_TYPE.parse().expect("a valid header value");
     response.headers_mut().insert(CONTENT_TYPE, content_type);
     response

@@ -103,7 +103,7 @@ impl Scope {
 
     /// Whether a snapshot shows this entry.
     pub(crate) fn shows(&self, rules: &Blueprint, id: &EntryId, entry: &Entry) -> bool {
-        self.passes(rules, id) && self.wants_status(entry.status.as_ref())
+        self.passes(rules, id) && self.wants_status(entry.status().as_ref())
     }
 
     fn passes(&self, rules: &Blueprint, id: &EntryId) -> bool {

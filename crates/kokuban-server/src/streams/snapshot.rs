@@ -41,12 +41,11 @@ impl Snapshot {
         let mut bytes = BytesMut::new();
         let mut last = None;
         for (id, found) in self.board.entries_from(start).take(LOOKED_AT_MAX) {
-            last = Some(id.clone());
-            if !scope.shows(rules, id, found) {
-                continue;
-            }
+            let shows = scope.shows(rules, &id, found);
             let view = if scope.include_value { View::Brief } else { View::Listed };
-            let shown = entry(&self.board, id, found, now, view);
+            let shown = shows.then(|| entry(&self.board, &id, found, now, view));
+            last = Some(id);
+            let Some(shown) = shown else { continue };
             bytes.extend_from_slice(&sse::event(None, EventName::Snapshot, &shown));
             self.entries += 1;
             if bytes.len() >= FRAME_BYTES {

@@ -16,11 +16,11 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Read and write entries", &["get", "put", "patch", "move", "delete", "list"]),
     ("Work together", &["watch", "history", "note", "lease", "claim"]),
     ("Boards", &["board", "blueprint"]),
-    ("Run a server", &["init", "serve", "check-config", "config", "token", "ready", "verify"]),
+    ("Run a server", &["init", "serve", "check-config", "config", "token", "ready", "backup", "restore", "verify"]),
     ("Your shell", &["completions"]),
 ];
 /// Commands that talk to no server, so that the options of a client mean nothing to them.
-const LOCAL: &[&str] = &["serve", "dev", "init", "check-config", "config", "token", "verify", "completions"];
+const LOCAL: &[&str] = &["serve", "dev", "init", "check-config", "config", "token", "restore", "verify", "completions"];
 
 const HEADING: &str = "\u{1b}[1m\u{1b}[4m";
 const COMMAND: &str = "\u{1b}[1m";
@@ -60,7 +60,7 @@ pub(crate) fn command_to_complete() -> Command {
 
 /// Whether a local command has a use for this option of clients after all.
 fn of_local(command: &str, option: &str) -> bool {
-    option == "output" && matches!(command, "check-config" | "config" | "token" | "verify")
+    option == "output" && matches!(command, "check-config" | "config" | "token" | "restore" | "verify")
 }
 
 fn groups(whole: &Command) -> String {

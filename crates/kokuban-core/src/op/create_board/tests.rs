@@ -31,8 +31,8 @@ fn inputs_are_entries_of_the_creator_whatever_the_access() {
     let mut stage = Stage::empty();
     let done = stage.ok("ra", create(RULES).input("input/request", &json!("build")).input("work/a/b", &json!(1)));
     assert_eq!((board(&done.reply), done.tags().len(), done.revision.map(|r| r.0)), ((true, &[][..]), 3, Some(1)));
-    assert_eq!((stage.owner("input/request"), stage.entry("input/request").version.0), (Some("ra"), 1));
-    assert_eq!(stage.status("work/a/b"), Some("raw"));
+    assert_eq!((stage.owner("input/request").as_deref(), stage.entry("input/request").version.0), (Some("ra"), 1));
+    assert_eq!(stage.status("work/a/b").as_deref(), Some("raw"));
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn a_new_incarnation_begins_without_the_past() {
     assert_eq!(stage.board.n_notes(&id("work/a")), 0);
     stage.ok("rb", put("work/a", json!(1)));
     let entry = stage.entry("work/a");
-    assert_eq!((entry.attempts, entry.is_untrusted(), entry.created.by.as_str()), (0, false, "rb"));
+    assert_eq!((entry.attempts, entry.marks, entry.created.by.as_str()), (0, None, "rb"));
     assert_eq!((entry.last_holder.as_ref(), stage.board.n_notes(&id("work/a"))), (None, 0));
 }
 

@@ -168,7 +168,7 @@ fn an_arbiter_writes_past_a_lease_and_leaves_it_live() {
     let token = stage.ok("rb", acquire("work/a", 1_000)).token();
     let done = stage.ok("rv", put("work/a", json!(2)).version(1));
     assert_eq!(done.receipt().owner, Some(agent("rb")));
-    assert_eq!((stage.holder("work/a"), stage.owner("work/a")), (Some("rb"), Some("rb")));
+    assert_eq!((stage.holder("work/a"), stage.owner("work/a").as_deref()), (Some("rb"), Some("rb")));
     assert_eq!(stage.refused("rv", put("work/a", json!(3)).version(2).ttl(1_000)), held("rb", 1_000, false));
     assert_eq!(stage.refused("rv", acquire("work/a", 1_000)), held("rb", 1_000, false));
     stage.ok("rb", put("work/a", json!(3)).version(2).token(token));
@@ -184,7 +184,7 @@ fn only_an_arbiter_ends_the_lease_of_another() {
     assert_eq!(stage.refused("rb", revoke("work/a")), Rejection::LeaseTokenRequired { remaining_ms: 1_000 });
     stage.ok("rv", revoke("work/a"));
     assert_eq!(stage.refused("rv", revoke("work/a")), Rejection::NoLease { id: id("work/a") });
-    assert_eq!(stage.owner("work/a"), None);
+    assert_eq!(stage.owner("work/a").as_deref(), None);
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn the_end_of_a_hold_clears_the_owner_and_nothing_else() {
     assert_eq!(events.iter().map(crate::scenario::tag).collect::<Vec<_>>(), ["lease_expired"]);
     let entry = stage.entry("held/a");
     assert_eq!((entry.attempts, entry.version.0), (0, 1));
-    assert_eq!(stage.owner("held/a"), None);
+    assert_eq!(stage.owner("held/a").as_deref(), None);
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn a_hold_has_no_token_and_its_holder_may_let_go() {
     assert_eq!(done.tags(), ["lease_released"]);
     stage.ok("rb", put("held/a", json!(2)).version(1));
     stage.ok("rv", revoke("held/a"));
-    assert_eq!(stage.owner("held/a"), None);
+    assert_eq!(stage.owner("held/a").as_deref(), None);
 }
 
 #[test]
@@ -386,6 +386,6 @@ fn a_new_token_does_not_begin_the_cap_on_holding_anew() {
     assert_eq!(stage.ok("rb", acquire("capped/a", 60_000).takeover()).grant().deadline, end);
     stage.at(5_000);
     let token = stage.ok("rc", acquire("capped/a", 60_000)).token();
-    assert_eq!(stage.owner("capped/a"), Some("rc"));
+    assert_eq!(stage.owner("capped/a").as_deref(), Some("rc"));
     assert_eq!(stage.board.lease(&id("capped/a")).expect("live").token.0, token);
 }

@@ -32,10 +32,10 @@ fn add(stage: &mut Stage, agent: &str) -> String {
 #[test]
 fn a_note_touches_neither_value_nor_version_nor_owner() {
     let mut stage = stage();
-    let before = stage.entry("work/a").clone();
+    let before = stage.entry("work/a");
     let done = stage.ok("rb", note("work/a", "why?").about(1));
     assert_eq!((done.tags(), done.revision.map(|revision| revision.0)), (vec!["noted".to_owned()], Some(3)));
-    assert_eq!(*stage.entry("work/a"), before);
+    assert_eq!(stage.entry("work/a"), before);
     let notes = stage.board.notes(&id("work/a")).expect("one");
     assert_eq!((notes[0].id.as_str(), notes[0].by.as_str(), notes[0].text.as_str()), ("n3-0", "rb", "why?"));
     assert_eq!(notes[0].refers_to_version.map(|version| version.0), Some(1));

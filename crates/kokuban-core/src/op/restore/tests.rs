@@ -93,7 +93,7 @@ fn no_lease_outlives_a_restore_and_work_that_was_leased_is_free_again() {
     let backup = stage.n_records();
     let events = stage.restore(backup);
     let expired = events.iter().filter(|event| matches!(event, Event::LeaseExpired { .. })).count();
-    assert_eq!((expired, stage.holder("work/t"), stage.status("work/t")), (1, None, Some("raw")));
+    assert_eq!((expired, stage.holder("work/t"), stage.status("work/t").as_deref()), (1, None, Some("raw")));
     let lost = Rejection::LeaseLost { token: LeaseToken(token), reason: LeaseEnd::Expired, held_by: None };
     assert_eq!(stage.refused("wa", renew("work/t", token, 1_000)), lost);
     let version = stage.entry("work/t").version;

@@ -97,8 +97,8 @@ fn a_server_for_development_says_so() {
 
 #[test]
 fn a_flag_for_an_unknown_key_is_refused_with_the_nearest() {
-    let mut sources = Sources::default();
-    sources.flags = vec![Flag { key: "limits.board_max".into(), flag: "--set", value: "1".into() }];
+    let flags = vec![Flag { key: "limits.board_max".into(), flag: "--set", value: "1".into() }];
+    let sources = Sources { flags, ..Sources::default() };
     let found = flaws(both(None, &sources));
     assert!(found[0].starts_with("--set") && found[0].contains("`limits.boards_max`"), "{found:?}");
 }
@@ -106,7 +106,7 @@ fn a_flag_for_an_unknown_key_is_refused_with_the_nearest() {
 #[test]
 fn a_directory_that_is_not_used_is_pointed_out() {
     let flag = |key: &str, flag, value: &str| Flag { key: key.into(), flag, value: value.into() };
-    let mut sources = Sources::default();
-    sources.flags = vec![flag("data", "--data", "d"), flag("durability", "--durability", "memory")];
+    let flags = vec![flag("data", "--data", "d"), flag("durability", "--durability", "memory")];
+    let sources = Sources { flags, ..Sources::default() };
     assert!(both(None, &sources).unwrap().warnings[0].contains("--data is not used"));
 }

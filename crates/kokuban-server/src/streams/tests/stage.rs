@@ -88,7 +88,7 @@ impl Stage {
         Self { app, edge }
     }
 
-    async fn send(
+    pub(crate) async fn send(
         &self,
         method: &str,
         target: &str,
