@@ -5,6 +5,7 @@
 
 mod backup;
 mod check_config;
+mod cli;
 mod coverage;
 mod damage;
 mod demo;
