@@ -77,6 +77,10 @@ impl Project {
         Self { name, file: file.to_path_buf(), variables }
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     fn command(&self, args: &[&str]) -> Command {
         let mut command = compose();
         command.args(["-p", &self.name, "-f"]).arg(&self.file).args(args);

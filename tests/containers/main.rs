@@ -9,6 +9,7 @@
 
 mod deployment;
 mod docker;
+mod document;
 mod fresh;
 mod images;
 mod init;

@@ -14,13 +14,13 @@ mod pictures;
 mod ports;
 mod server;
 mod shell;
-mod steps;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use kokuban_tests::document::{DEMO, Step, TESTS, steps};
+
 use self::shell::Shell;
-use self::steps::{Step, steps};
 
 /// Makes a test of each document. A new one with commands needs its line here, and nothing else: blocks of `console`
 /// are commands (`$ `) with their answers, a block whose info string names a file (`toml newsroom.toml`) is saved
@@ -41,11 +41,15 @@ documents! {
     every_command_of_the_guide_to_rules_does_what_it_shows: "docs/blueprints.md",
     every_command_of_the_ideas_does_what_it_shows: "docs/concepts.md",
     every_command_of_the_guide_to_merging_does_what_it_shows: "docs/merging.md",
+    every_command_of_the_quickstart_does_what_it_shows: "docs/quickstart.md",
+    every_command_of_the_python_client_does_what_it_shows: "clients/python/README.md",
+    every_command_of_the_guide_for_operators_does_what_it_shows: "docs/operations.md",
     every_command_of_the_text_for_agents_does_what_it_shows: "docs/llms.txt",
 }
 
-/// Documents that a test elsewhere in `tests/it` executes, because they need more than a shell, and that test.
-const ELSEWHERE: &[(&str, &str)] = &[];
+/// Documents that a test elsewhere in `tests` executes, because they need more than a shell, and that test.
+const ELSEWHERE: &[(&str, &str)] =
+    &[("docs/deployment.md", "every_command_of_the_guide_to_deployments_does_what_it_shows")];
 
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -73,7 +77,7 @@ pub(crate) fn follow(path: &str) {
 fn the_readme_has_the_two_commands() {
     let steps = steps(&document("README.md"));
     let commands: Vec<_> = steps.iter().filter_map(Step::command).collect();
-    for (command, why) in [(steps::DEMO, "runs the main job"), (steps::TESTS, "runs all tests")] {
+    for (command, why) in [(DEMO, "runs the main job"), (TESTS, "runs all tests")] {
         assert!(commands.contains(&command), "the README lacks `{command}`, which {why}");
     }
 }

@@ -3,7 +3,9 @@
 //! **Invariant**: each test has a server of its own and can run beside the others.
 //! Not known here: anything inside the server.
 
+mod backup;
 mod check_config;
+mod cli;
 mod coverage;
 mod damage;
 mod demo;
@@ -13,6 +15,7 @@ mod hostile;
 mod idle;
 mod init;
 mod kills;
+mod logs;
 mod metrics;
 mod names;
 mod python;

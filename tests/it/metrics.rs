@@ -13,6 +13,8 @@ use serde_json::json;
 
 const PAGE: &str = include_str!("../../docs/metrics.md");
 
+const GUIDE: &str = include_str!("../../docs/operations.md");
+
 /// What is said of a metric: type, unit, labels.
 type Said = (String, String, BTreeSet<String>);
 
@@ -97,6 +99,21 @@ fn the_documented_list_is_what_a_server_shows() {
     }
     for name in documented.keys() {
         assert!(shown.contains_key(name), "docs/metrics.md has {name}, and the server has not");
+    }
+}
+
+#[test]
+fn the_guide_for_operators_names_no_metric_that_there_is_not() {
+    let documented = documented();
+    // `kokuban_(…` is a pattern of a command.
+    let of_ours = |word: &&str| {
+        (word.starts_with("kokuban_") || word.starts_with("process_")) && !word.ends_with('_')
+    };
+    let words = GUIDE.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(of_ours);
+    let named: BTreeSet<_> = words.map(|word| word.trim_end_matches("_bucket")).collect();
+    assert!(named.len() > 8, "{named:?}");
+    for name in named {
+        assert!(name == "kokuban_server" || documented.contains_key(name), "{name}");
     }
 }
 

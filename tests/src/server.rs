@@ -38,6 +38,7 @@ pub struct Setup {
     listen: Option<String>,
     stdin: Option<PathBuf>,
     file_size_can_be_limited: bool,
+    open_files: Option<u32>,
 }
 
 impl Setup {
@@ -91,6 +92,13 @@ impl Setup {
     #[must_use]
     pub fn file_size_can_be_limited(mut self) -> Self {
         self.file_size_can_be_limited = true;
+        self
+    }
+
+    /// So many files and connections at a time, and no more.
+    #[must_use]
+    pub fn open_files(mut self, most: u32) -> Self {
+        self.open_files = Some(most);
         self
     }
 
@@ -254,12 +262,14 @@ impl TestServer {
         let config = self.config_path();
         std::fs::write(&config, &self.setup.config).expect("a place to write");
         let log = File::options().create(true).append(true).open(self.log_path()).expect("a place to write");
-        let mut command = if self.setup.file_size_can_be_limited {
-            let mut shell = Command::new("sh");
-            shell.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(server_binary());
-            shell
-        } else {
+        let trap = if self.setup.file_size_can_be_limited { "trap '' XFSZ; " } else { "" };
+        let limit = self.setup.open_files.map(|n| format!("ulimit -n {n}; ")).unwrap_or_default();
+        let mut command = if trap.is_empty() && limit.is_empty() {
             Command::new(server_binary())
+        } else {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("{trap}{limit}exec \"$@\""), "sh"]).arg(server_binary());
+            shell
         };
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("KOKUBAN_") {

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use futures::StreamExt as _;
+use futures::stream::{BoxStream, unfold};
 use http::{HeaderMap, HeaderValue, header};
 use kokuban_api::answers::{BoardSummary, ServerInfo};
 use kokuban_core::ids::{AgentName, BoardName};
@@ -83,6 +85,27 @@ impl Client {
     /// The problem the server answered, or why there is no answer.
     pub async fn info(&self) -> Result<ServerInfo, Error> {
         self.transport.send(&Call::read("/v1".into())).await?.json()
+    }
+
+    /// Everything that the server keeps, as `kokuban restore` takes it, for admins. Only its end tells whether it is
+    /// whole.
+    ///
+    /// # Errors
+    /// The problem the server answered, or why there is no answer; later errors come in the stream, and silence of as
+    /// long as an attempt may take is one.
+    pub async fn backup(&self) -> Result<BoxStream<'static, Result<bytes::Bytes, Error>>, Error> {
+        let response = self.transport.open(&Call::read("/v1/backup".into())).await?;
+        if !response.status().is_success() {
+            return Err(Transport::problem(response).await);
+        }
+        let silence_max = self.transport.attempt_timeout;
+        let chunks = unfold(response.bytes_stream().boxed(), move |mut chunks| async move {
+            match tokio::time::timeout(silence_max, chunks.next()).await {
+                Ok(chunk) => Some((chunk?.map_err(Error::from_http), chunks)),
+                Err(_) => Some((Err(Error::Timeout(silence_max)), chunks)),
+            }
+        });
+        Ok(chunks.boxed())
     }
 
     /// The boards that the caller may see, page by page as they are asked for.

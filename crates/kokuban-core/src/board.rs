@@ -52,7 +52,6 @@ pub struct Board {
     zones: OrdMap<ZoneName, Arc<Zone>>,
     n_entries: usize,
     tombstones: OrdMap<EntryId, Tombstone>,
-    leases: OrdMap<EntryId, Lease>,
     ended_leases: OrdMap<EntryId, Vector<EndedLease>>,
     notes: OrdMap<EntryId, Vector<Note>>,
     keys: OrdMap<(AgentName, SmolStr), KeyRecord>,
@@ -98,7 +97,6 @@ impl Board {
             zones: OrdMap::new(),
             n_entries: 0,
             tombstones: OrdMap::new(),
-            leases: OrdMap::new(),
             ended_leases: OrdMap::new(),
             notes: OrdMap::new(),
             keys: OrdMap::new(),
@@ -148,6 +146,13 @@ impl Board {
     #[must_use]
     pub fn blueprint(&self) -> &Arc<Blueprint> {
         &self.life.as_ref().expect("commands on an absent board are refused before they are judged").blueprint
+    }
+
+    /// Takes an equal blueprint that others hold too in place of its own.
+    pub fn share_blueprint(&mut self, shared: &Arc<Blueprint>) {
+        if let Some(life) = self.life.as_mut().filter(|life| life.blueprint == *shared) {
+            life.blueprint = Arc::clone(shared);
+        }
     }
 
     #[must_use]
@@ -211,22 +216,32 @@ impl Board {
 
     #[must_use]
     pub fn lease(&self, id: &EntryId) -> Option<&Lease> {
-        self.leases.get(id)
+        self.zones.get(&id.zone)?.lease(&id.key)
+    }
+
+    /// What stands at a place: the entry, and the lease on it.
+    pub(crate) fn at(&self, id: &EntryId) -> Option<(&Arc<Entry>, Option<&Lease>)> {
+        let zone = self.zones.get(&id.zone)?;
+        Some((zone.entry(&id.key)?, zone.lease(&id.key)))
     }
 
     /// The lease if it is live at `now`; a reader's view.
     #[must_use]
     pub fn live_lease(&self, id: &EntryId, now: BoardTime) -> Option<&Lease> {
-        self.leases.get(id).filter(|lease| lease.is_live(now))
+        self.lease(id).filter(|lease| lease.is_live(now))
     }
 
-    pub fn leases(&self) -> impl Iterator<Item = (&EntryId, &Lease)> {
-        self.leases.iter()
+    /// In order of zone and key.
+    pub fn leases(&self) -> impl Iterator<Item = (EntryId, &Lease)> {
+        let placed = |name: &ZoneName, key: &Key| EntryId::new(name.clone(), key.clone());
+        self.zones
+            .iter()
+            .flat_map(move |(name, zone)| zone.leases().map(move |(key, lease)| (placed(name, key), lease)))
     }
 
     #[must_use]
     pub fn n_leases(&self) -> usize {
-        self.leases.len()
+        self.deadlines.len()
     }
 
     /// How the lease with this token ended, as far as it is remembered.
@@ -260,21 +275,21 @@ impl Board {
     /// Who is responsible for the entry now.
     #[must_use]
     pub fn owner(&self, id: &EntryId, entry: &Entry) -> Option<AgentName> {
-        match self.leases.get(id) {
-            Some(lease) => Some(lease.holder.clone()),
-            None if entry.is_disowned() => None,
-            None => Some(entry.value_by()),
-        }
+        owner_of(entry, self.lease(id))
     }
 
     /// The version that the next change of this key makes.
     #[must_use]
     pub fn next_version(&self, id: &EntryId) -> Version {
-        match (self.entry(id), self.tombstones.get(id)) {
-            (Some(entry), _) => entry.version.max(self.restored).next(),
-            (None, Some(tombstone)) => tombstone.version.max(self.restored).next(),
+        self.version_after(self.entry(id).map(|entry| &**entry), id)
+    }
+
+    /// The same for an entry at hand, or a key that has none.
+    pub(crate) fn version_after(&self, entry: Option<&Entry>, id: &EntryId) -> Version {
+        match entry.map(|entry| entry.version).or_else(|| Some(self.tombstones.get(id)?.version)) {
+            Some(version) => version.max(self.restored).next(),
             // The counter of a key that is not known may have been collected: the floor is above all such.
-            (None, None) => self.floor.next(),
+            None => self.floor.next(),
         }
     }
 
@@ -337,6 +352,15 @@ impl Board {
     #[must_use]
     pub fn is_scratch(&self, zone: &ZoneName) -> bool {
         self.life.as_ref().and_then(|life| life.blueprint.zone(zone)).is_some_and(|zone| zone.tier == Tier::Scratch)
+    }
+}
+
+/// Who is responsible for an entry under this lease, or under none.
+pub(crate) fn owner_of(entry: &Entry, lease: Option<&Lease>) -> Option<AgentName> {
+    match lease {
+        Some(lease) => Some(lease.holder.clone()),
+        None if entry.is_disowned() => None,
+        None => Some(entry.value_by()),
     }
 }
 

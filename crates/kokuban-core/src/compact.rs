@@ -7,34 +7,44 @@ use smol_str::SmolStr;
 
 /// The sixteen bytes of a UUID in its usual spelling.
 pub(crate) fn uuid_bytes(text: &str) -> Option<[u8; 16]> {
-    let bytes = text.as_bytes();
-    if bytes.len() != 36 || [8, 13, 18, 23].iter().any(|at| bytes[*at] != b'-') {
+    let text: &[u8; 36] = text.as_bytes().try_into().ok()?;
+    if [8, 13, 18, 23].iter().any(|at| text[*at] != b'-') {
         return None;
     }
-    let mut digits = bytes.iter().filter(|byte| **byte != b'-').map(|byte| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    });
     let mut uuid = [0; 16];
-    for byte in &mut uuid {
-        *byte = digits.next()?? << 4 | digits.next()??;
+    for (byte, at) in uuid.iter_mut().zip(UUID_DIGITS) {
+        let (high, low) = (DIGIT_VALUES[usize::from(text[at])], DIGIT_VALUES[usize::from(text[at + 1])]);
+        *byte = (high << 4) | low;
+        if high | low > 15 {
+            return None;
+        }
     }
-    digits.next().is_none().then_some(uuid)
+    Some(uuid)
 }
 
 pub(crate) fn uuid_text(uuid: [u8; 16]) -> SmolStr {
-    let mut text = String::with_capacity(36);
-    for (at, byte) in uuid.into_iter().enumerate() {
-        if [4, 6, 8, 10].contains(&at) {
-            text.push('-');
-        }
-        for digit in [byte >> 4, byte & 15] {
-            text.push(char::from(b"0123456789abcdef"[usize::from(digit)]));
-        }
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = [b'-'; 36];
+    for (byte, at) in uuid.into_iter().zip(UUID_DIGITS) {
+        text[at] = DIGITS[usize::from(byte >> 4)];
+        text[at + 1] = DIGITS[usize::from(byte & 15)];
     }
-    text.into()
+    std::str::from_utf8(&text).expect("digits and dashes").into()
 }
+
+/// Where the two digits of each byte stand.
+const UUID_DIGITS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+
+/// What a byte is worth as a lower-case hexadecimal digit; 255 for all that are none.
+pub(crate) const DIGIT_VALUES: [u8; 256] = {
+    let mut values = [255; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[b"0123456789abcdef"[value as usize] as usize] = value;
+        value += 1;
+    }
+    values
+};
 
 pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_number(out, bytes.len() as u64);

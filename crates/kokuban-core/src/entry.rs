@@ -2,10 +2,11 @@
 //!
 //! Start at `Entry`; `leaves` is what documents have beside it.
 //! Invariant: a `Payload` always knows the hash of its value, also where the value itself has left the log.
-//! Not known here: who may change an entry, and when. `packed` keeps it in memory, with its `texts`.
+//! Not known here: who may change an entry, and when. `packed` keeps it in memory, `draft` takes it
+//! apart to change it.
 
+mod draft;
 mod packed;
-mod texts;
 
 mod leaves;
 
@@ -19,7 +20,9 @@ use crate::ids::{AgentName, BoardTime, EntryId, LeaseToken, Revision, Sha256, St
 use crate::json::Json;
 use crate::path::Path;
 
+pub(crate) use draft::{Draft, DraftValue, RequestId};
 pub use packed::Entry;
+pub(crate) use packed::Rare;
 
 /// A value in a record. Only its hash and size are part of the encoded head; the value itself travels beside it,
 /// so that it can be dropped without breaking the hash chain.

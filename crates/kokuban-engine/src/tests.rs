@@ -31,7 +31,6 @@ use kokuban_core::entry::Payload;
 use kokuban_core::event::Event;
 use kokuban_core::ids::{AgentName, BoardName, EntryId, Key, LeaseToken, Revision, Sha256, Version, ZoneName};
 use kokuban_core::json::Json;
-use kokuban_core::record;
 use kokuban_core::rejection::Rejection;
 use kokuban_core::reply::{Receipt, Reply};
 use kokuban_journal::faults::Faulty;

@@ -49,6 +49,8 @@ fn run(Cli { client, command }: Cli) -> Outcome {
         Some(Command::CheckConfig(args)) => commands::check_config::run(&args, Output::for_lines(client.output)),
         Some(Command::Config(args)) => commands::config::run(&args, out),
         Some(Command::Token(args)) => commands::token::run(&args, Output::for_lines(client.output)),
+        Some(Command::Backup(args)) => calling(&client, commands::backup::run(&args, &client, out)),
+        Some(Command::Restore(args)) => commands::restore::run(&args, out),
         Some(Command::Verify(args)) => commands::verify::run(&args, out),
         Some(Command::Completions(args)) => commands::completions::run(&args),
         Some(Command::Init(args)) => init::run(&args),

@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kokuban_api::ErrorCode;
 use kokuban_server::docs::{LLMS_TXT, ROUTES};
+use kokuban_tests::document::{Step, steps};
+use kokuban_tests::document::{Step, steps};
 
 use super::document;
-use super::steps::{Step, steps};
 use crate::coverage::is_of_route;
 
 const GUIDE: &str = "docs/http.md";

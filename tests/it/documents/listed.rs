@@ -74,7 +74,7 @@ fn every_document_with_code_is_executed() {
 #[test]
 fn a_document_that_is_executed_elsewhere_names_the_test() {
     for (path, test) in ELSEWHERE {
-        assert!(has_function(&root().join("tests/it"), test), "{path}: there is no test `{test}` in tests/it");
+        assert!(has_function(&root().join("tests"), test), "{path}: there is no test `{test}` in tests");
     }
 }
 

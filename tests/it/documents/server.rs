@@ -9,10 +9,10 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use kokuban_tests::document::compare;
 use kokuban_tests::until_some;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::matching::compare;
 use super::ports::{self, Ports};
 use super::shell::complain;
 

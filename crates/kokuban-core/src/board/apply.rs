@@ -10,10 +10,13 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 use super::zone::Zone;
-use super::{Board, ENDED_LEASES_MAX, KEYS_MAX, KEYS_MIN, KEYS_MS, KeyRecord, Life};
-use crate::entry::{EndedLease, Entry, EntryParts, LeafAuthor, Lease, LeaseEnd, LeaseKind, Leaves, Stamp, Tombstone};
+use super::{Board, ENDED_LEASES_MAX, KEYS_MAX, KEYS_MIN, KEYS_MS, KeyRecord, Life, owner_of};
+use crate::entry::{
+    Draft, DraftValue, EndedLease, Entry, LeafAuthor, Lease, LeaseEnd, LeaseKind, Leaves, Rare, RequestId, Stamp,
+    Tombstone,
+};
 use crate::event::{BoardCreated, BoardRestored, Commit, EntryWritten, Event, Keyed, Standing, Touched, token_of};
-use crate::ids::{AgentName, BoardTime, EntryId, Revision, Version};
+use crate::ids::{AgentName, BoardTime, EntryId, Revision, Status, Version, ZoneName};
 
 /// A commit that does not fit the board it is applied to: a defect or damage, never a user's fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,13 +54,14 @@ impl Board {
         let mut known = BTreeSet::new();
         for id in commit.events.iter().filter_map(Event::entry) {
             if known.insert(id) {
+                let (standing, now) = (self.at(id), after.at(id));
                 touched.push(Touched {
                     id: id.clone(),
-                    version: after.version_of(id),
-                    before: self.standing(id),
-                    after: after.standing(id),
-                    held_by: after.lease(id).map(|lease| lease.holder.clone()),
-                    untrusted: after.entry(id).is_some_and(|entry| entry.is_untrusted()),
+                    version: now.map_or_else(|| after.version_gone(id), |(entry, _)| entry.version),
+                    before: standing.map(standing_of),
+                    after: now.map(standing_of),
+                    held_by: now.and_then(|(_, lease)| lease).map(|lease| lease.holder.clone()),
+                    untrusted: now.is_some_and(|(entry, _)| entry.is_untrusted()),
                 });
             }
         }
@@ -65,14 +69,9 @@ impl Board {
         Ok(after)
     }
 
-    fn version_of(&self, id: &EntryId) -> Version {
-        let gone = || self.tombstones.get(id).map_or(Version::ZERO, |tombstone| tombstone.version);
-        self.entry(id).map_or_else(gone, |entry| entry.version)
-    }
-
-    fn standing(&self, id: &EntryId) -> Option<Standing> {
-        let entry = self.entry(id)?;
-        Some(Standing { status: entry.status(), owner: self.owner(id, entry) })
+    /// The last version of an entry that is not there any more.
+    fn version_gone(&self, id: &EntryId) -> Version {
+        self.tombstones.get(id).map_or(Version::ZERO, |tombstone| tombstone.version)
     }
 
     /// Applies a commit.
@@ -104,13 +103,14 @@ impl Board {
             Event::BoardRestored(restored) => self.restore(restored, commit),
             Event::EntryWritten(written) => self.write(written, commit)?,
             Event::EntryMoved { id, version, to, under_lease, reason, .. } => {
-                self.change(id, commit, |entry| {
-                    entry.status = Some(to.clone());
-                    renew(entry, *version, commit, reason.as_ref());
-                    if *under_lease {
-                        entry.attempts = 0;
-                    }
-                })?;
+                let old = self.standing_entry(id)?;
+                let mut entry = old.draft();
+                entry.status = to.as_str();
+                renew(&mut entry, *version, commit, reason.as_ref());
+                if *under_lease {
+                    entry.attempts = 0;
+                }
+                self.put(id, entry);
             }
             Event::EntryDeleted { id, version, .. } => self.delete(id, *version)?,
             Event::TombstonesCollected { through, floor } => {
@@ -129,29 +129,31 @@ impl Board {
             Event::LeaseResumed { id, deadline, .. } => self.extend(id, *deadline, |lease| lease.resumed += 1)?,
             Event::LeaseReleased { id, .. } => {
                 let ended = self.end_lease(id, LeaseEnd::Released).ok_or(ApplyError::Missing("a lease"))?;
-                self.change(id, commit, |entry| {
-                    // The end of a hold says nothing about whether work on the entry succeeds.
-                    if ended.kind == LeaseKind::Lease {
-                        entry.attempts = 0;
-                    }
-                })?;
+                let old = self.standing_entry(id)?;
+                let mut entry = old.draft();
+                // The end of a hold says nothing about whether work on the entry succeeds.
+                if ended.kind == LeaseKind::Lease {
+                    entry.attempts = 0;
+                }
+                self.put(id, entry);
             }
             Event::LeaseRevoked { id, .. } => {
                 self.end_lease(id, LeaseEnd::Revoked).ok_or(ApplyError::Missing("a lease"))?;
-                self.change(id, commit, |entry| entry.disowned = true)?;
+                let old = self.standing_entry(id)?;
+                self.put(id, Draft { disowned: true, ..old.draft() });
             }
             Event::LeaseExpired { id, kind, fallback, .. } => {
                 self.end_lease(id, LeaseEnd::Expired).ok_or(ApplyError::Missing("a lease"))?;
-                self.change(id, commit, |entry| {
-                    entry.disowned = true;
-                    if *kind == LeaseKind::Lease {
-                        entry.attempts = entry.attempts.saturating_add(1);
-                    }
-                    if let Some(fallback) = fallback {
-                        entry.status = Some(fallback.to.clone());
-                        renew(entry, fallback.version, commit, None);
-                    }
-                })?;
+                let old = self.standing_entry(id)?;
+                let mut entry = Draft { disowned: true, ..old.draft() };
+                if *kind == LeaseKind::Lease {
+                    entry.attempts = entry.attempts.saturating_add(1);
+                }
+                if let Some(fallback) = fallback {
+                    entry.status = fallback.to.as_str();
+                    renew(&mut entry, fallback.version, commit, None);
+                }
+                self.put(id, entry);
             }
             Event::Noted { id, note } => {
                 self.notes.entry(id.clone()).or_default().push_back(note.clone());
@@ -165,7 +167,7 @@ impl Board {
     fn create(&mut self, created: &BoardCreated, commit: &Commit) {
         self.clear();
         self.floor = created.floor;
-        let by = commit.by.clone().unwrap_or_else(server_name);
+        let by = commit.by.clone().unwrap_or_else(|| AgentName::known(SERVER));
         self.life = Some(Life {
             epoch: commit.epoch,
             since: commit.revision,
@@ -188,12 +190,12 @@ impl Board {
             life.epoch = commit.epoch;
         }
         // Nobody knows what became of the leases after the backup: none may be used again.
-        let running: Vec<EntryId> = self.leases.keys().cloned().collect();
-        for id in running {
-            let Some(lease) = self.leases.get_mut(&id) else { continue };
+        let running: Vec<(EntryId, Lease)> = self.leases().map(|(id, lease)| (id, lease.clone())).collect();
+        for (id, lease) in running {
             self.deadlines.remove(&(lease.deadline, id.clone()));
-            lease.deadline = lease.deadline.min(commit.board_time);
-            self.deadlines.insert((lease.deadline, id));
+            let deadline = lease.deadline.min(commit.board_time);
+            self.put_lease(&id, Lease { deadline, ..lease });
+            self.deadlines.insert((deadline, id));
         }
     }
 
@@ -224,98 +226,102 @@ impl Board {
     }
 
     fn write(&mut self, written: &EntryWritten, commit: &Commit) -> Result<(), ApplyError> {
-        let by = commit.by.clone().unwrap_or_else(server_name);
-        let stamp = Stamp { by, at: commit.at };
-        let old = self.entry(&written.id);
+        let by = commit.by.as_ref().map_or(SERVER, AgentName::as_str);
+        let old = self.entry(&written.id).cloned();
         if old.is_none() != written.created {
             return Err(ApplyError::Missing("an entry"));
         }
-        let mut marks = written.marks.clone();
-        if written.per_leaf {
-            let author =
-                LeafAuthor { version: written.version, revision: commit.revision, by: stamp.by.clone(), at: commit.at };
-            marks.leaves = Leaves::after(old.map(|old| &**old), &written.assignments, &marks.derived_from, &author);
-        }
-        let old = old.map(|old| old.parts());
-        let mut entry = old.unwrap_or_else(|| EntryParts {
-            value: written.value.clone(),
-            version: written.version,
-            revision: commit.revision,
-            touched: commit.revision,
-            status: None,
-            created: stamp.clone(),
-            updated: stamp.clone(),
-            value_version: written.version,
-            value_by: stamp.by.clone(),
-            disowned: false,
-            last_holder: None,
-            attempts: 0,
-            marks: None,
-            schema_version: written.schema_version,
-            reason: None,
-            request_id: commit.request_id.clone(),
-        });
+        let mut entry = match &old {
+            Some(old) => old.draft(),
+            None => Draft {
+                sha256: written.value.sha256,
+                version: written.version,
+                revision: commit.revision,
+                touched: commit.revision,
+                value_version: written.version,
+                created_at: commit.at,
+                updated_at: commit.at,
+                value: DraftValue::from(&written.value),
+                disowned: false,
+                status: "",
+                created_by: by,
+                updated_by: by,
+                value_by: by,
+                last_holder: "",
+                request_id: RequestId::Text(""),
+                schema_version: written.schema_version,
+                attempts: 0,
+                rare: None,
+            },
+        };
         if written.value_changed {
-            entry.value = written.value.clone();
+            entry.sha256 = written.value.sha256;
+            entry.value = DraftValue::from(&written.value);
             entry.value_version = written.version;
-            entry.value_by = stamp.by;
+            entry.value_by = by;
             entry.schema_version = written.schema_version;
+            // A write of the same value by another makes him responsible only if it changed something: marks do not.
+            entry.disowned = false;
         }
-        // A write of the same value by another still makes him responsible only if it changed something: marks do not.
-        entry.disowned = entry.disowned && !written.value_changed;
-        entry.status.clone_from(&written.status);
-        entry.marks = (!marks.is_empty()).then(|| Box::new(marks));
+        entry.status = written.status.as_ref().map_or("", Status::as_str);
         if written.under_lease && written.status_from != written.status {
             entry.attempts = 0;
         }
+        let mut marks = written.marks.clone();
+        if written.per_leaf {
+            let by = commit.by.clone().unwrap_or_else(|| AgentName::known(SERVER));
+            let author = LeafAuthor { version: written.version, revision: commit.revision, by, at: commit.at };
+            marks.leaves = Leaves::after(old.as_deref(), &written.assignments, &marks.derived_from, &author);
+        }
+        entry.rare = Rare { marks, reason: None }.boxed();
         renew(&mut entry, written.version, commit, written.reason.as_ref());
-        entry.touched = commit.revision;
         if let Some(tombstone) = self.tombstones.remove(&written.id) {
             self.tombstones_by_age.remove(&(tombstone.revision, written.id.clone()));
         }
-        self.put(&written.id, &entry);
+        self.put(&written.id, entry);
         Ok(())
     }
 
-    /// Replaces an entry by what `change` makes of it, and moves it to the end of its queue.
-    fn change(
-        &mut self,
-        id: &EntryId,
-        commit: &Commit,
-        change: impl FnOnce(&mut EntryParts),
-    ) -> Result<(), ApplyError> {
-        let mut entry = self.entry(id).ok_or(ApplyError::Missing("an entry"))?.parts();
-        change(&mut entry);
-        entry.touched = commit.revision;
-        self.put(id, &entry);
-        Ok(())
+    /// An entry that is about to be replaced, free of the board.
+    fn standing_entry(&self, id: &EntryId) -> Result<Arc<Entry>, ApplyError> {
+        self.entry(id).cloned().ok_or(ApplyError::Missing("an entry"))
     }
 
-    pub(super) fn put(&mut self, id: &EntryId, entry: &EntryParts) {
-        let entry = Entry::pack(entry);
-        match self.zones.get_mut(&id.zone) {
-            Some(zone) => {
-                let zone = Arc::make_mut(zone);
-                (self.n_entries, self.bytes) = (self.n_entries - zone.n_entries(), self.bytes - zone.bytes());
-                zone.put(&id.key, entry);
-                (self.n_entries, self.bytes) = (self.n_entries + zone.n_entries(), self.bytes + zone.bytes());
-            }
-            None => {
-                (self.n_entries, self.bytes) = (self.n_entries + 1, self.bytes + entry.bytes());
-                self.zones.insert(id.zone.clone(), Arc::new(Zone::from_iter([(id.key.clone(), entry)])));
-            }
+    /// Puts an entry in its place, touched by this commit: the last of its queue.
+    fn put(&mut self, id: &EntryId, entry: Draft<'_>) {
+        self.put_packed(id, Draft { touched: self.revision, ..entry }.pack());
+    }
+
+    pub(super) fn put_packed(&mut self, id: &EntryId, entry: Entry) {
+        let zone = self.zone_mut(&id.zone);
+        let (n_entries, bytes) = (zone.n_entries(), zone.bytes());
+        zone.put(&id.key, entry);
+        let (n_more, bytes_after) = (zone.n_entries() - n_entries, zone.bytes());
+        self.n_entries += n_more;
+        self.bytes = self.bytes - bytes + bytes_after;
+    }
+
+    pub(super) fn put_lease(&mut self, id: &EntryId, lease: Lease) {
+        self.zone_mut(&id.zone).put_lease(&id.key, lease);
+    }
+
+    fn zone_mut(&mut self, name: &ZoneName) -> &mut Zone {
+        if !self.zones.contains_key(name) {
+            self.zones.insert(name.clone(), Arc::default());
         }
+        Arc::make_mut(self.zones.get_mut(name).expect("just seen to be there"))
     }
 
     fn delete(&mut self, id: &EntryId, version: Version) -> Result<(), ApplyError> {
-        let zone = self.zones.get_mut(&id.zone).map(Arc::make_mut).ok_or(ApplyError::Missing("an entry"))?;
+        self.entry(id).ok_or(ApplyError::Missing("an entry"))?;
+        self.end_lease(id, LeaseEnd::Deleted);
+        let zone = self.zone_mut(&id.zone);
         let old = zone.remove(&id.key).ok_or(ApplyError::Missing("an entry"))?;
         if zone.n_entries() == 0 {
             // A zone that was emptied is like one that never held anything: a board from a snapshot knows no difference.
             self.zones.remove(&id.zone);
         }
         (self.n_entries, self.bytes) = (self.n_entries - 1, self.bytes - old.bytes());
-        self.end_lease(id, LeaseEnd::Deleted);
         self.notes.remove(id);
         self.tombstones.insert(id.clone(), Tombstone { version, revision: self.revision, deleted: self.time });
         self.tombstones_by_age.insert((self.revision, id.clone()));
@@ -331,32 +337,33 @@ impl Board {
         deadline: BoardTime,
         commit: &Commit,
     ) -> Result<(), ApplyError> {
-        let held = self.leases.get(id);
+        // Asked before anything is changed: a place that is not there gets no lease.
+        let old = self.standing_entry(id)?;
+        let held = self.lease(id);
         // Who holds the entry already goes on holding it, with whatever token: the cap on holding counts from the first.
         let granted = held.filter(|held| held.holder == *holder).map_or(commit.board_time, |held| held.granted);
         self.end_lease(id, LeaseEnd::Superseded);
         let token = token_of(commit.revision);
         let lease = Lease { holder: holder.clone(), token, kind, ttl_ms, granted, deadline, resumed: 0 };
-        self.leases.insert(id.clone(), lease);
+        self.put_lease(id, lease);
         self.deadlines.insert((deadline, id.clone()));
-        self.change(id, commit, |entry| {
-            entry.disowned = false;
-            entry.last_holder = Some(holder.clone());
-        })
+        self.put(id, Draft { disowned: false, last_holder: holder.as_str(), ..old.draft() });
+        Ok(())
     }
 
     fn extend(&mut self, id: &EntryId, deadline: BoardTime, change: impl FnOnce(&mut Lease)) -> Result<(), ApplyError> {
-        let mut lease = self.leases.get(id).cloned().ok_or(ApplyError::Missing("a lease"))?;
+        let mut lease = self.lease(id).cloned().ok_or(ApplyError::Missing("a lease"))?;
         self.deadlines.remove(&(lease.deadline, id.clone()));
         lease.deadline = deadline;
         change(&mut lease);
         self.deadlines.insert((deadline, id.clone()));
-        self.leases.insert(id.clone(), lease);
+        self.put_lease(id, lease);
         Ok(())
     }
 
     fn end_lease(&mut self, id: &EntryId, end: LeaseEnd) -> Option<Lease> {
-        let lease = self.leases.remove(id)?;
+        self.lease(id)?;
+        let lease = self.zone_mut(&id.zone).remove_lease(&id.key)?;
         self.deadlines.remove(&(lease.deadline, id.clone()));
         if lease.kind == LeaseKind::Lease {
             let ended = self.ended_leases.entry(id.clone()).or_default();
@@ -398,16 +405,21 @@ impl Board {
     }
 }
 
+fn standing_of((entry, lease): (&Arc<Entry>, Option<&Lease>)) -> Standing {
+    Standing { status: entry.status(), owner: owner_of(entry, lease) }
+}
+
 /// The new version of an entry, by whom and in which request.
-fn renew(entry: &mut EntryParts, version: Version, commit: &Commit, reason: Option<&SmolStr>) {
+fn renew<'a>(entry: &mut Draft<'a>, version: Version, commit: &'a Commit, reason: Option<&SmolStr>) {
     entry.version = version;
     entry.revision = commit.revision;
-    entry.updated = Stamp { by: commit.by.clone().unwrap_or_else(server_name), at: commit.at };
-    entry.request_id = commit.request_id.clone();
-    entry.reason = reason.cloned();
+    entry.updated_at = commit.at;
+    entry.updated_by = commit.by.as_ref().map_or(SERVER, AgentName::as_str);
+    entry.request_id = RequestId::from(commit.request_id.as_str());
+    let mut rare = entry.rare.take().map(|rare| *rare).unwrap_or_default();
+    rare.reason = reason.cloned();
+    entry.rare = rare.boxed();
 }
 
 /// Who acts where no caller does.
-fn server_name() -> AgentName {
-    AgentName::new("kokuban").expect("a plain name")
-}
+const SERVER: &str = "kokuban";

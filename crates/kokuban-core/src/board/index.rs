@@ -25,8 +25,7 @@ impl Board {
             assert!(entry.revision <= entry.touched && entry.touched <= self.revision, "{id}");
             assert!(crate::entry::Entry::pack(&entry.parts()) == **entry, "{id}");
         }
-        for (id, lease) in &self.leases {
-            assert!(self.entry(id).is_some(), "a lease on nothing: {id}");
+        for (id, lease) in self.leases() {
             assert!(lease.token.0 <= self.revision.0, "{id}");
         }
         assert!(self.floor.0 <= self.revision.0, "floor");
@@ -38,7 +37,7 @@ impl Board {
         self.n_entries = self.zones.values().map(|zone| zone.n_entries()).sum();
         self.bytes = self.zones.values().map(|zone| zone.bytes()).sum();
         self.tombstones_by_age = self.tombstones.iter().map(|(id, t)| (t.revision, id.clone())).collect();
-        self.deadlines = self.leases.iter().map(|(id, lease)| (lease.deadline, id.clone())).collect();
+        self.deadlines = self.leases().map(|(id, lease)| (lease.deadline, id)).collect();
         self.keys_by_age = self.keys.iter().map(|(name, record)| (record.revision, name.clone())).collect();
     }
 }

@@ -106,14 +106,13 @@ impl Board {
     /// What is wrong with the bytes. Values are not compared with their hashes: the hash of the whole vouches for them.
     pub fn from_snapshot(bytes: &Bytes) -> Result<Self, Damage> {
         let Some(mut rest) = bytes.strip_prefix(&MAGIC) else {
-            return record::decode::<Snapshot>(bytes).map(|decoded| decoded.content.into());
+            let first_form = record::decode::<Snapshot>(bytes)?.content;
+            return first_form.into_board(OrdMap::new()).ok_or(Damage::Framing);
         };
         let head = take_bytes(&mut rest).ok_or(Damage::Framing)?;
         let head: Snapshot = serde_json::from_slice(head).map_err(|error| Damage::Head(error.to_string()))?;
-        let mut board = Self::from(head);
-        board.zones = zones(&mut rest).filter(|_| rest.is_empty()).ok_or(Damage::Framing)?;
-        board.reindex();
-        Ok(board)
+        let zones = zones(&mut rest).filter(|_| rest.is_empty()).ok_or(Damage::Framing)?;
+        head.into_board(zones).ok_or(Damage::Framing)
     }
 
     /// Whether this is `folded`, with all its values and perhaps some that have left the log.
@@ -139,6 +138,7 @@ impl Board {
         };
         let notes = self.notes.iter().map(|(id, notes)| (id.clone(), stripped(notes))).collect();
         let mut board = Self { zones, notes, ..self.clone() };
+        self.leases().for_each(|(id, lease)| board.put_lease(&id, lease.clone()));
         board.reindex();
         board
     }
@@ -176,7 +176,7 @@ impl Snapshot {
             }),
             entries: Vec::new(),
             tombstones: board.tombstones.iter().map(|(id, t)| (id.clone(), t.clone())).collect(),
-            leases: board.leases.iter().map(|(id, lease)| (id.clone(), lease.clone())).collect(),
+            leases: board.leases().map(|(id, lease)| (id, lease.clone())).collect(),
             ended_leases: board
                 .ended_leases
                 .iter()
@@ -195,33 +195,38 @@ impl Snapshot {
     }
 }
 
-impl From<Snapshot> for Board {
-    fn from(mut snapshot: Snapshot) -> Self {
-        let held = snapshot.notes.iter_mut().flat_map(|(_, notes)| notes).filter_map(Note::payload_mut);
-        held.zip(snapshot.held).for_each(|(payload, json)| payload.json = json);
-        let mut board = Self {
-            revision: snapshot.revision,
-            time: snapshot.time,
-            floor: snapshot.floor,
-            restored: snapshot.restored,
-            life: snapshot.life.map(|life| Life {
+impl Snapshot {
+    /// `None`: a lease on nothing.
+    fn into_board(mut self, zones: OrdMap<ZoneName, Arc<Zone>>) -> Option<Board> {
+        let held = self.notes.iter_mut().flat_map(|(_, notes)| notes).filter_map(Note::payload_mut);
+        held.zip(self.held).for_each(|(payload, json)| payload.json = json);
+        let mut board = Board {
+            revision: self.revision,
+            time: self.time,
+            floor: self.floor,
+            restored: self.restored,
+            life: self.life.map(|life| Life {
                 epoch: life.epoch,
-                since: life.since.unwrap_or(snapshot.revision),
+                since: life.since.unwrap_or(self.revision),
                 blueprint: life.blueprint,
                 title: life.title,
                 labels: life.labels,
                 created: life.created,
             }),
-            tombstones: snapshot.tombstones.into_iter().collect(),
-            leases: snapshot.leases.into_iter().collect(),
-            ended_leases: snapshot.ended_leases.into_iter().map(|(id, e)| (id, Vector::from(e))).collect(),
-            notes: snapshot.notes.into_iter().map(|(id, notes)| (id, Vector::from(notes))).collect(),
-            keys: snapshot.keys.into_iter().map(|(by, key, record)| ((by, key), record)).collect(),
-            ..Self::absent(snapshot.name)
+            zones,
+            tombstones: self.tombstones.into_iter().collect(),
+            ended_leases: self.ended_leases.into_iter().map(|(id, ended)| (id, Vector::from(ended))).collect(),
+            notes: self.notes.into_iter().map(|(id, notes)| (id, Vector::from(notes))).collect(),
+            keys: self.keys.into_iter().map(|(by, key, record)| ((by, key), record)).collect(),
+            ..Board::absent(self.name)
         };
-        snapshot.entries.iter().for_each(|(id, entry)| board.put(id, entry));
+        self.entries.iter().for_each(|(id, entry)| board.put_packed(id, Entry::pack(entry)));
+        for (id, lease) in self.leases {
+            board.entry(&id)?;
+            board.put_lease(&id, lease);
+        }
         board.reindex();
-        board
+        Some(board)
     }
 }
 

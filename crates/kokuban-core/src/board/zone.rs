@@ -1,4 +1,4 @@
-//! The entries of one zone, with what is counted and found of them.
+//! The entries of one zone with their leases, and what is counted and found of them.
 //!
 //! Invariant: counts and queue always agree with the entries; `check` proves it in tests. Cloning is O(1).
 //! The queue is built when somebody first claims in the zone, and followed from then on: a zone where nobody does pays
@@ -11,12 +11,13 @@ use std::sync::{Arc, OnceLock};
 
 use imbl::{OrdMap, OrdSet};
 
-use crate::entry::Entry;
+use crate::entry::{Entry, Lease};
 use crate::ids::{Key, Revision, Status};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Zone {
     entries: OrdMap<Key, Arc<Entry>>,
+    leases: OrdMap<Key, Lease>,
     /// Of the values.
     bytes: u64,
     by_status: OrdMap<Status, u64>,
@@ -37,10 +38,10 @@ struct Queue {
     by_status: OrdMap<Option<Status>, OrdSet<(Revision, Key)>>,
 }
 
-/// All else follows from the entries.
+/// All else follows from entries and leases.
 impl PartialEq for Zone {
     fn eq(&self, other: &Self) -> bool {
-        self.entries == other.entries
+        self.entries == other.entries && self.leases == other.leases
     }
 }
 
@@ -63,6 +64,22 @@ impl Zone {
 
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    pub(super) fn lease(&self, key: &Key) -> Option<&Lease> {
+        self.leases.get(key)
+    }
+
+    pub(super) fn leases(&self) -> impl Iterator<Item = (&Key, &Lease)> {
+        self.leases.iter()
+    }
+
+    pub(super) fn put_lease(&mut self, key: &Key, lease: Lease) {
+        self.leases.insert(key.clone(), lease);
+    }
+
+    pub(super) fn remove_lease(&mut self, key: &Key) -> Option<Lease> {
+        self.leases.remove(key)
     }
 
     pub(super) fn tally(&self) -> ZoneTally {
@@ -138,6 +155,7 @@ impl Zone {
             again.put(key, Entry::clone(entry));
         }
         assert_eq!((self.bytes, &self.by_status), (again.bytes, &again.by_status), "counts");
+        assert!(self.leases.keys().all(|key| self.entries.contains_key(key)), "a lease on nothing");
         if let Some(queue) = self.queue.get() {
             assert_eq!(*queue, Queue::of(&self.entries), "queue");
         }

@@ -10,9 +10,9 @@ use std::sync::{Arc, LazyLock};
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use super::texts::Texts;
-use super::{EntryParts, Marks, Payload, Stamp};
-use crate::compact::{put_bytes, take_array, take_bytes, take_text, take_u64};
+use super::draft::{Draft, DraftValue, Texts, Trailer, text};
+use super::{EntryParts, Marks, Payload};
+use crate::compact::{put_bytes, take_array, take_bytes, take_u64};
 use crate::ids::{AgentName, Revision, Sha256, Status, Timestamp, Version};
 use crate::json::Json;
 
@@ -29,87 +29,87 @@ pub struct Entry {
     pub value_version: Version,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// The value, then the texts in the order of `Texts`.
-    buffer: Arc<[u8]>,
-    rare: Option<Box<Rare>>,
-    value_len: u32,
-    flags: u8,
+    /// The value, then the texts: see `draft`.
+    pub(super) buffer: Arc<[u8]>,
+    pub(super) rare: Option<Box<Rare>>,
+    pub(super) value_len: u32,
+    pub(super) flags: u8,
 }
 
 /// What hardly any entry has.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-struct Rare {
+pub(crate) struct Rare {
     #[serde(default, skip_serializing_if = "Marks::is_empty")]
-    marks: Marks,
+    pub(crate) marks: Marks,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    reason: Option<SmolStr>,
+    pub(crate) reason: Option<SmolStr>,
+}
+
+impl Rare {
+    /// `None` where there is nothing of all this.
+    pub(crate) fn boxed(self) -> Option<Box<Self>> {
+        (self != Self::default()).then(|| Box::new(self))
+    }
 }
 
 /// Nobody owns the entry until the next value write or lease.
-const DISOWNED: u8 = 1;
+pub(super) const DISOWNED: u8 = 1;
 /// The hash of the value is not that of its text: see `Json`.
-const FORMS_DIFFER: u8 = 2;
+pub(super) const FORMS_DIFFER: u8 = 2;
 /// The value is known by its hash only.
-const GONE: u8 = 4;
+pub(super) const GONE: u8 = 4;
+
+/// Why a buffer can be read.
+const SOUND: &str = "packed here, or looked through when it was read";
 
 static NO_MARKS: LazyLock<Marks> = LazyLock::new(Marks::default);
 
 impl Entry {
     #[must_use]
     pub fn pack(parts: &EntryParts) -> Self {
-        let json = parts.value.json.as_ref();
-        let value = json.map_or(&[][..], Json::bytes);
-        let mut flags = 0;
-        let mut set = |flag, on: bool| flags |= if on { flag } else { 0 };
-        set(DISOWNED, parts.disowned);
-        set(FORMS_DIFFER, json.is_some_and(Json::forms_differ));
-        set(GONE, json.is_none());
-        let mut buffer = Vec::with_capacity(value.len() + 128);
-        buffer.extend_from_slice(value);
-        Texts::put(&mut buffer, parts);
-        let rare = Rare { marks: parts.marks.as_deref().cloned().unwrap_or_default(), reason: parts.reason.clone() };
-        Self {
-            sha256: parts.value.sha256,
-            version: parts.version,
-            revision: parts.revision,
-            touched: parts.touched,
-            value_version: parts.value_version,
-            created_at: parts.created.at,
-            updated_at: parts.updated.at,
-            buffer: buffer.into(),
-            rare: (rare != Rare::default()).then(|| Box::new(rare)),
-            value_len: u32::try_from(value.len()).expect("values are bounded far below 4 GiB"),
-            flags,
-        }
+        Draft::of(parts).pack()
     }
 
     #[must_use]
     pub fn parts(&self) -> EntryParts {
-        let texts = self.texts();
-        let rare = self.rare.as_deref();
-        EntryParts {
-            value: self.payload(),
+        self.draft().parts(self.value(), self.bytes())
+    }
+
+    pub(crate) fn draft(&self) -> Draft<'_> {
+        let (texts, trailer) = (self.texts(), self.trailer());
+        Draft {
+            sha256: self.sha256,
             version: self.version,
             revision: self.revision,
             touched: self.touched,
-            status: texts.status(),
-            created: Stamp { by: AgentName::known(texts.created_by), at: self.created_at },
-            updated: Stamp { by: AgentName::known(texts.updated_by), at: self.updated_at },
             value_version: self.value_version,
-            value_by: AgentName::known(texts.value_by),
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            value: if self.has_value() {
+                let text = &self.buffer[..self.value_len as usize];
+                DraftValue::Kept { text, forms_differ: self.flags & FORMS_DIFFER != 0 }
+            } else {
+                DraftValue::Gone { bytes: trailer.bytes }
+            },
             disowned: self.is_disowned(),
+            status: text(texts.status),
+            created_by: texts.created_by(),
+            updated_by: texts.updated_by(),
+            value_by: texts.value_by(),
             last_holder: texts.last_holder(),
-            attempts: texts.attempts,
-            marks: rare.map(|rare| &rare.marks).filter(|marks| !marks.is_empty()).map(|marks| Box::new(marks.clone())),
-            schema_version: texts.schema_version,
-            reason: rare.and_then(|rare| rare.reason.clone()),
-            request_id: texts.request_id.text(),
+            request_id: trailer.request_id,
+            schema_version: trailer.schema_version,
+            attempts: trailer.attempts,
+            rare: self.rare.clone(),
         }
     }
 
     fn texts(&self) -> Texts<'_> {
-        let rest = &self.buffer[self.value_len as usize..];
-        Texts::take(rest, !self.has_value()).expect("packed here, or looked through when it was read")
+        Texts::take(&self.buffer[self.value_len as usize..]).expect(SOUND)
+    }
+
+    fn trailer(&self) -> Trailer<'_> {
+        self.texts().trailer(!self.has_value()).expect(SOUND)
     }
 
     /// The value, unless it is known by its hash only.
@@ -126,7 +126,7 @@ impl Entry {
     /// Size of the canonical text of the value.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        if self.has_value() { u64::from(self.value_len) } else { self.texts().bytes }
+        if self.has_value() { u64::from(self.value_len) } else { self.trailer().bytes }
     }
 
     #[must_use]
@@ -136,31 +136,31 @@ impl Entry {
 
     #[must_use]
     pub fn status(&self) -> Option<Status> {
-        // It stands first.
-        let mut rest = &self.buffer[self.value_len as usize..];
-        take_text(&mut rest).filter(|status| !status.is_empty()).map(Status::known)
+        let status = self.texts().status;
+        (!status.is_empty()).then(|| Status::known(text(status)))
     }
 
     #[must_use]
     pub fn created_by(&self) -> AgentName {
-        AgentName::known(self.texts().created_by)
+        AgentName::known(self.texts().created_by())
     }
 
     /// Who made this version.
     #[must_use]
     pub fn updated_by(&self) -> AgentName {
-        AgentName::known(self.texts().updated_by)
+        AgentName::known(self.texts().updated_by())
     }
 
     /// Who wrote the value last.
     #[must_use]
     pub fn value_by(&self) -> AgentName {
-        AgentName::known(self.texts().value_by)
+        AgentName::known(self.texts().value_by())
     }
 
     #[must_use]
     pub fn last_holder(&self) -> Option<AgentName> {
-        self.texts().last_holder()
+        let holder = self.texts().last_holder();
+        (!holder.is_empty()).then(|| AgentName::known(holder))
     }
 
     /// Set by an expiry or revocation: nobody owns the entry until the next value write or lease.
@@ -172,12 +172,12 @@ impl Entry {
     /// Leases that ran out on this entry since the last release or move under a lease.
     #[must_use]
     pub fn attempts(&self) -> u32 {
-        self.texts().attempts
+        self.trailer().attempts
     }
 
     #[must_use]
     pub fn schema_version(&self) -> u64 {
-        self.texts().schema_version
+        self.trailer().schema_version
     }
 
     #[must_use]
@@ -188,7 +188,7 @@ impl Entry {
     /// The request that made this version.
     #[must_use]
     pub fn request_id(&self) -> SmolStr {
-        self.texts().request_id.text()
+        self.trailer().request_id.text()
     }
 
     /// Marks, or none set.
@@ -205,8 +205,7 @@ impl Entry {
 
     /// The same entry with its value known by hash only.
     pub(crate) fn without_value(&self) -> Self {
-        let parts = self.parts();
-        Self::pack(&EntryParts { value: Payload { json: None, ..parts.value }, ..parts })
+        Draft { value: DraftValue::Gone { bytes: self.bytes() }, ..self.draft() }.pack()
     }
 }
 
@@ -244,7 +243,7 @@ impl Entry {
             take_bytes(&mut behind)?.split_at_checked(value_len as usize)?
         };
         std::str::from_utf8(value).ok()?;
-        Texts::take(texts, flags & GONE != 0)?;
+        Texts::take(texts)?.is_sound(flags & GONE != 0)?;
         let buffer = Arc::from(take_bytes(rest)?);
         let rare = match take_bytes(rest)? {
             [] => None,

@@ -35,7 +35,7 @@ pub(crate) fn judge(scene: &Scene<'_>, delete: &Delete, item: Item) -> Result<(E
     if entry.is_none() {
         failures.add(Rejection::NotFound { id: id.clone() });
     }
-    failures.keep(lease::judge(scene, id, delete.lease.token));
+    failures.keep(lease::judge(scene, id, scene.board.lease(id), delete.lease.token));
     if let Some(entry) = entry {
         delete.conditions.require(scene, id, Some(entry), &mut failures);
         if let Some(locked) = status::locked(scene, id, entry) {
@@ -45,7 +45,7 @@ pub(crate) fn judge(scene: &Scene<'_>, delete: &Delete, item: Item) -> Result<(E
     if !failures.is_empty() {
         return Err(failures.into_list());
     }
-    let version = scene.board.next_version(id);
+    let version = scene.board.version_after(entry, id);
     let receipt = Receipt {
         id: id.clone(),
         version,

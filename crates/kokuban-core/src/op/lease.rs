@@ -39,16 +39,16 @@ pub struct Release {
     pub reason: Option<SmolStr>,
 }
 
-/// The caller's own lease on the entry, if it has one that this token (or none) opens.
+/// The caller's own `lease` on the entry, if it has one that this token (or none) opens.
 ///
 /// # Errors
 /// Another's lease, a token that is not live, or a token that is missing.
 pub(crate) fn judge<'b>(
-    scene: &Scene<'b>,
+    scene: &Scene<'_>,
     id: &EntryId,
+    lease: Option<&'b Lease>,
     token: Option<LeaseToken>,
 ) -> Result<Option<&'b Lease>, Rejection> {
-    let lease = scene.board.lease(id);
     let mine = lease.filter(|lease| lease.holder == scene.actor.agent);
     match (token, lease, mine) {
         (Some(token), _, Some(mine)) if mine.token == token && mine.kind == LeaseKind::Lease => Ok(Some(mine)),
@@ -87,12 +87,13 @@ fn lost(scene: &Scene<'_>, id: &EntryId, token: LeaseToken) -> Rejection {
 pub(crate) fn for_write(
     scene: &Scene<'_>,
     write: &Write,
+    lease: Option<&Lease>,
     mine: Option<&Lease>,
     value_changed: bool,
 ) -> Result<Option<Event>, Rejection> {
     let id = &write.id;
     let Some(zone) = scene.board.blueprint().zone(&id.zone) else { return Ok(None) };
-    let others = scene.board.lease(id).filter(|lease| lease.holder != scene.actor.agent);
+    let others = lease.filter(|lease| lease.holder != scene.actor.agent);
     if let Some(ttl_ms) = write.lease.ttl_ms {
         if zone.tier == crate::blueprint::Tier::Scratch {
             return Err(Rejection::Forbidden { why: Forbidden::ScratchHasNoLeases });
@@ -100,7 +101,7 @@ pub(crate) fn for_write(
         return match (others, mine) {
             (Some(others), _) => Err(held(scene, others)),
             (None, Some(mine)) if mine.kind == LeaseKind::Lease => Ok(Some(renewal(scene, zone, id, mine, ttl_ms))),
-            _ => Ok(Some(grant(scene, zone, id, LeaseKind::Lease, ttl_ms, held_since(scene, id)))),
+            _ => Ok(Some(grant(scene, zone, id, LeaseKind::Lease, ttl_ms, held_since(scene, lease)))),
         };
     }
     match (zone.hold_ms, others, mine) {
@@ -169,12 +170,12 @@ pub(crate) fn judge_acquire(scene: &Scene<'_>, acquire: &Acquire, failures: &mut
         failures.add(locked);
     }
     let zone = scene.board.blueprint().zone(&id.zone)?;
-    Some(grant(scene, zone, id, LeaseKind::Lease, acquire.ttl_ms, held_since(scene, id)))
+    Some(grant(scene, zone, id, LeaseKind::Lease, acquire.ttl_ms, held_since(scene, lease)))
 }
 
 /// When the caller began to hold the entry: a new token, or a lease for a hold, does not begin it anew.
-fn held_since(scene: &Scene<'_>, id: &EntryId) -> BoardTime {
-    let own = scene.board.lease(id).filter(|lease| lease.holder == scene.actor.agent);
+fn held_since(scene: &Scene<'_>, lease: Option<&Lease>) -> BoardTime {
+    let own = lease.filter(|lease| lease.holder == scene.actor.agent);
     own.map_or(scene.ctx.now, |lease| lease.granted)
 }
 
@@ -224,7 +225,8 @@ enum Purpose {
 fn judge_own<'b>(scene: &Scene<'b>, id: &EntryId, token: LeaseToken, purpose: Purpose) -> Result<&'b Lease, Refusal> {
     let mut failures = Failures::of(Item::Whole);
     let entry = scene.board.entry(id).map(|entry| &**entry);
-    let holds = scene.board.lease(id).is_some_and(|lease| lease.holder == scene.actor.agent);
+    let lease = scene.board.lease(id);
+    let holds = lease.is_some_and(|lease| lease.holder == scene.actor.agent);
     // Whoever holds a lease may give it up, even if it may no longer write the entry.
     let act = if holds && purpose == Purpose::GiveUp { Act::Comment } else { Act::Hold(entry) };
     failures.keep(authorise(scene.board, scene.actor, id, act));
@@ -232,7 +234,7 @@ fn judge_own<'b>(scene: &Scene<'b>, id: &EntryId, token: LeaseToken, purpose: Pu
     if never_was {
         failures.add(Rejection::NotFound { id: id.clone() });
     }
-    match failures.keep(judge(scene, id, Some(token))).flatten() {
+    match failures.keep(judge(scene, id, lease, Some(token))).flatten() {
         Some(lease) if failures.is_empty() => Ok(lease),
         _ => Err(refuse(scene, failures.into_list(), |_| Some((id.clone(), None)))),
     }

@@ -131,14 +131,14 @@ pub(crate) fn judge(
     growth: &mut Growth,
 ) -> Result<Accepted, Vec<Failure>> {
     let id = &write.id;
-    let entry = scene.board.entry(id).map(|entry| &**entry);
+    let (entry, lease) = scene.board.at(id).map_or((None, None), |(entry, lease)| (Some(&**entry), lease));
     let mut failures = Failures::of(item);
     failures.keep(authorise(scene.board, scene.actor, id, Act::Write(entry)));
     if entry.is_none() && write.change == Change::Keep {
         failures.add(Rejection::NotFound { id: id.clone() });
         return Err(failures.into_list());
     }
-    let held = failures.keep(lease::judge(scene, id, write.lease.token));
+    let held = failures.keep(lease::judge(scene, id, lease, write.lease.token));
     judge_version(scene, write, entry, &mut failures);
     judge_slot(scene, write, &mut failures);
     let value = new_value(scene, write, entry, &mut failures);
@@ -154,12 +154,13 @@ pub(crate) fn judge(
     if let Some(value) = value.as_ref().filter(|_| value_changed) {
         growth.judge(scene, id, entry, &value.payload, &mut failures);
     }
-    let granted = failures.keep(lease::for_write(scene, write, held.flatten(), value_changed)).flatten();
+    let granted = failures.keep(lease::for_write(scene, write, lease, held.flatten(), value_changed)).flatten();
     match (status, value) {
         (Some(_), Some(value)) if failures.is_empty() && of_nothing => Ok(accept::nothing(id, value)),
         (Some(status), Some(value)) if failures.is_empty() => {
             let held = held.flatten();
-            Ok(accept::accept(scene, write, Judgement { entry, value, value_changed, status, held, granted }, growth))
+            let judged = Judgement { entry, lease, value, value_changed, status, held, granted };
+            Ok(accept::accept(scene, write, judged, growth))
         }
         _ => Err(failures.into_list()),
     }

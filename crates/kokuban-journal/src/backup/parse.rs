@@ -65,10 +65,11 @@ impl Parser {
         Self::default()
     }
 
-    /// Whether a file that begins so may be a backup.
+    /// Whether what begins so, or with no more than the beginning of it, may be a backup.
     #[must_use]
     pub fn knows(beginning: &[u8]) -> bool {
-        beginning.starts_with(MAGIC)
+        let there = beginning.len().min(MAGIC.len());
+        there > 0 && beginning[..there] == MAGIC[..there]
     }
 
     pub fn feed(&mut self, bytes: &[u8]) {

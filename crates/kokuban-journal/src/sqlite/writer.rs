@@ -307,8 +307,8 @@ impl Writer {
 
     fn grow_log(&self) {
         if let Err(error) = log::grow(&self.dir.log(), self.log_bytes.saturating_add(self.log_bytes / 2)) {
-            // Only speed depends on it.
-            tracing::warn!(%error, "the log of the journal could not be grown in advance");
+            // Only speed depends on it, and a full disk is told of already.
+            tracing::debug!(%error, "the log of the journal could not be grown in advance");
         }
     }
 

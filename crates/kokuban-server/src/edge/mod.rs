@@ -165,10 +165,11 @@ impl Inner {
         let trace_id = context.trace.as_ref().map_or("-", |t| t.trace_id.as_str());
         let us = u64::try_from(context.began.elapsed().as_micros()).unwrap_or(u64::MAX);
         let (status, code) = (status.as_u16(), refused.map_or("-", ErrorCode::as_str));
+        // The same fields in both; their names are documented.
         if status == 500 {
-            tracing::error!(target: "kokuban::request", method, route, status, code, us, %request_id, agent, trace_id);
+            tracing::error!(target: "kokuban::request", method, route, status, code, us, %request_id, agent, trace_id, "failed");
         } else {
-            tracing::info!(target: "kokuban::request", method, route, status, code, us, %request_id, agent, trace_id);
+            tracing::info!(target: "kokuban::request", method, route, status, code, us, %request_id, agent, trace_id, "answered");
         }
     }
 }

@@ -12,7 +12,7 @@ use kokuban_api::answers::{AuthMode, Clock, Durability, ServerInfo};
 use kokuban_api::query::PlainQuery;
 use kokuban_api::{ErrorCode, limits};
 use kokuban_core::blueprint::{self, Limits};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::app::AppState;
 use crate::call::Call;
@@ -110,8 +110,15 @@ fn bounds(config: &config::Config) -> BTreeMap<String, u64> {
     bounds
 }
 
+#[derive(Serialize)]
+struct Health {
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    boards_quarantined: Option<u64>,
+}
+
 async fn live() -> Response {
-    Reply::json(StatusCode::OK, &json!({"status": "ok"}), false).send()
+    Reply::json(StatusCode::OK, &Health { status: "ok", boards_quarantined: None }, false).send()
 }
 
 /// Whether the server takes work: not while it stops, nor while nothing can be written.
@@ -119,8 +126,8 @@ async fn ready(State(app): State<AppState>) -> ApiResult<Response> {
     if let Some(why) = app.not_ready() {
         return Err(ApiError::new(ErrorCode::Unavailable, why));
     }
-    let quarantined = app.engine.stats().boards_quarantined;
-    Ok(Reply::json(StatusCode::OK, &json!({"status": "ok", "boards_quarantined": quarantined}), false).send())
+    let boards_quarantined = Some(app.engine.stats().boards_quarantined);
+    Ok(Reply::json(StatusCode::OK, &Health { status: "ok", boards_quarantined }, false).send())
 }
 
 async fn count(State(app): State<AppState>) -> Response {

@@ -138,8 +138,36 @@ pub(crate) enum Role {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    /// File, or a directory for a file named after the time; `-` for standard output [default: here].
+    #[arg(value_name = "FILE", default_value = ".", hide_default_value = true)]
+    pub(crate) file: PathBuf,
+    /// Write over a file that is there, once the new one is whole.
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+/// Boards come back as they were when the backup was taken, under a new epoch, with revisions and versions that were
+/// never given before.
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArgs {
+    /// File that `backup` wrote.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Directory that gets the data.
+    #[arg(long, env = "KOKUBAN_DATA", value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// Put it in the place of the data that is there, which is kept beside it.
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Bring boards that are damaged in the backup back as far as they are whole.
+    #[arg(long)]
+    pub(crate) salvage: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// File of JSON lines that `export` wrote, `-` for standard input, or a data directory.
+    /// File that `export` or `backup` wrote, `-` for standard input, or a data directory.
     pub(crate) path: PathBuf,
 }
 
@@ -158,7 +186,7 @@ pub(crate) enum TokenCommand {
     /// Make a token: the secret for the agent, its hash for the configuration.
     #[command(after_help = examples![
         "kokuban token new ra",
-        "kokuban token new ra --boards 'shop-*' >> kokuban.toml   # the secret is shown beside",
+        "kokuban token new ra --boards 'shop-*' >> kokuban.toml   # secret on stderr",
         "kokuban token new root --role admin",
     ])]
     New {

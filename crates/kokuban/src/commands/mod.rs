@@ -1,5 +1,6 @@
 //! The commands, one file each: arguments into one call, the answer into output.
 
+pub(crate) mod backup;
 pub(crate) mod blueprint;
 pub(crate) mod board;
 pub(crate) mod check_config;
@@ -12,6 +13,7 @@ pub(crate) mod lease;
 pub(crate) mod list;
 pub(crate) mod note;
 pub(crate) mod ready;
+pub(crate) mod restore;
 pub(crate) mod show;
 pub(crate) mod token;
 pub(crate) mod value;

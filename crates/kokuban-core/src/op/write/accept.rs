@@ -7,6 +7,7 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::value::NewValue;
 use super::{Accepted, Write};
+use crate::board::owner_of;
 use crate::command::Scene;
 use crate::entry::{Entry, HeldBack, Lease, LeaseKind, Leaves, Marks, Note};
 use crate::event::{EntryWritten, Event};
@@ -35,6 +36,7 @@ pub(super) fn nothing(id: &EntryId, value: NewValue) -> Accepted {
 /// A write of which everything was found to be in order.
 pub(super) struct Judgement<'a> {
     pub(super) entry: Option<&'a Entry>,
+    pub(super) lease: Option<&'a Lease>,
     pub(super) value: NewValue,
     pub(super) value_changed: bool,
     pub(super) status: Option<Status>,
@@ -142,8 +144,8 @@ fn receipt(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>, version: Ve
     let entry = judged.entry;
     let lease = judged.granted.as_ref().and_then(|event| grant_of(scene, judged.held, event));
     let granted_to = judged.granted.is_some().then_some(&scene.actor.agent);
-    let standing = entry.and_then(|entry| scene.board.owner(&write.id, entry));
-    let holder = scene.board.lease(&write.id).map(|lease| &lease.holder);
+    let standing = || entry.and_then(|entry| owner_of(entry, judged.lease));
+    let holder = judged.lease.map(|lease| &lease.holder);
     let author = judged.value_changed.then_some(&scene.actor.agent);
     let mut warnings: Vec<Warning> =
         size::warning(&judged.value.payload).filter(|_| judged.value_changed).into_iter().collect();
@@ -156,7 +158,7 @@ fn receipt(scene: &Scene<'_>, write: &Write, judged: &Judgement<'_>, version: Ve
             _ => version,
         },
         status: judged.status.clone(),
-        owner: granted_to.or(holder).or(author).cloned().or(standing),
+        owner: granted_to.or(holder).or(author).cloned().or_else(standing),
         sha256: Some(judged.value.payload.sha256),
         outcome,
         operations: judged.value.operations.clone(),

@@ -65,3 +65,11 @@ fn what_it_shows_commented_out_is_valid_too() {
     assert_eq!(config.rule_for("order-7").unwrap().blueprint.as_str(), "pipeline");
     assert!(config.rule_for("other").is_none());
 }
+
+#[test]
+fn variables_that_are_no_settings_are_documented() {
+    let guide = include_str!("../../../../../docs/operations.md");
+    for name in OTHER_VARIABLES.iter().chain([&TOKENS_VARIABLE]) {
+        assert!(guide.contains(&format!("`{name}`")), "{name} is missing in docs/operations.md");
+    }
+}

@@ -7,7 +7,7 @@ const ANYTHING: &str = "…";
 
 /// # Errors
 /// The first line of the pattern, counted from 0, that nothing of the answer fits.
-pub(super) fn compare(pattern: &[String], answer: &str) -> Result<(), usize> {
+pub fn compare(pattern: &[String], answer: &str) -> Result<(), usize> {
     let pattern = trimmed(pattern.iter().map(String::as_str));
     let answer = trimmed(answer.lines());
     // `fits[j]`: the pattern so far fits the first `j` lines of the answer.

@@ -1,8 +1,11 @@
-//! `kokuban verify PATH`: does the chain of hashes of an export or a data directory hold, and what does it come to?
+//! `kokuban verify PATH`: does the chain of hashes of an export, a backup or a data directory hold, and what does it
+//! come to?
 //!
-//! Invariant: the first break of each board is reported with its place. An export is only read; a data directory is
+//! Invariant: the first break of each board is reported with its place. Files are only read; a data directory is
 //! locked and opened as a server does at its start, so a server must not be running on it.
 //! Not known here: how commits are checked and folded; `kokuban_core::verify` does it.
+
+mod backup;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -11,12 +14,13 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 use kokuban_core::record;
 use kokuban_core::verify::{Flaw, Records, Report, Verifier};
-use kokuban_journal::{BoardInfo, Journal as _, ReadLimit, Sqlite, sqlite};
+use kokuban_journal::backup::Parser;
+use kokuban_journal::{BoardInfo, Error, Journal as _, ReadLimit, Sqlite, sqlite};
 use serde_json::{Value, json};
 
 use crate::args::{Form, VerifyArgs};
 use crate::failure::{Failure, Outcome};
-use crate::output::{Output, Progress, print, safe};
+use crate::output::{Output, Progress, complain, print, safe, unless_closed};
 
 /// No line of an export is longer.
 const LINE_BYTES_MAX: u64 = 64 << 20;
@@ -26,15 +30,23 @@ const PAGE: usize = 1_000;
 pub(crate) fn run(args: &VerifyArgs, out: Output) -> Outcome {
     let path = args.path.as_path();
     if path == Path::new("-") {
-        return conclude("-", export(io::stdin().lock(), None)?, out);
+        return file("-", io::stdin().lock(), None, out);
     }
     let unreadable = |error: io::Error| Failure::usage(format!("{}: {error}", path.display()));
     let meta = std::fs::metadata(path).map_err(unreadable)?;
     if meta.is_dir() {
         return directory(path, out);
     }
-    let file = File::open(path).map_err(unreadable)?;
-    conclude(&path.display().to_string(), export(BufReader::new(file), Some(meta.len()))?, out)
+    let opened = File::open(path).map_err(unreadable)?;
+    file(&path.display().to_string(), BufReader::new(opened), Some(meta.len()), out)
+}
+
+/// A backup or an export, as its first bytes say.
+fn file(name: &str, mut from: impl BufRead, bytes: Option<u64>, out: Output) -> Outcome {
+    if Parser::knows(from.fill_buf()?) {
+        return backup::check(name, from, bytes, out);
+    }
+    conclude(name, export(from, bytes)?, out)
 }
 
 fn conclude(name: &str, checked: Result<Report, Flaw>, out: Output) -> Outcome {
@@ -67,7 +79,7 @@ fn directory(path: &Path, out: Output) -> Outcome {
     if !database.is_file() {
         return Err(Failure::usage(format!("{}: this is no data directory", path.display())));
     }
-    let journal = Sqlite::open(&sqlite::Options::new(path)).map_err(|error| Failure::Other(error.into()))?;
+    let journal = Sqlite::open(&sqlite::Options::new(path)).map_err(|error| not_opened(path, error))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let damaged = runtime.block_on(async {
         let damaged = boards(&journal, out).await;
@@ -80,10 +92,47 @@ fn directory(path: &Path, out: Output) -> Outcome {
     }
 }
 
-/// Checks every board; people see each as soon as it is done, programs get one document.
+fn not_opened(path: &Path, error: Error) -> Failure {
+    let Error::InUse(_) = error else { return Failure::Other(error.into()) };
+    Failure::Other(anyhow!(
+        "a server is running on {}, and changes it while it is read\n  next: let the server give a copy, and check \
+         that\n    kokuban backup now.backup\n    kokuban verify now.backup",
+        path.display()
+    ))
+}
+
+/// What is said of each board: people see it as soon as it is known, programs get one document.
+struct Lines {
+    out: Output,
+    found: Vec<Value>,
+}
+
+impl Lines {
+    fn new(out: Output) -> Self {
+        Self { out, found: Vec::new() }
+    }
+
+    fn take(&mut self, (line, value): (String, Value)) -> anyhow::Result<()> {
+        // The verdict counts also where nobody reads to the end.
+        match self.out.form() {
+            Form::Table => print(&safe(&line)).or_else(unless_closed)?,
+            Form::Jsonl => self.out.next(&value, |_| line).or_else(unless_closed)?,
+            Form::Json => self.found.push(value),
+        }
+        Ok(())
+    }
+
+    fn end(self) -> anyhow::Result<()> {
+        if self.out.form() == Form::Json {
+            self.out.one(&self.found, |_| String::new()).or_else(unless_closed)?;
+        }
+        Ok(())
+    }
+}
+
 async fn boards(journal: &Sqlite, out: Output) -> anyhow::Result<u64> {
     let mut progress = Progress::bytes("verified", None);
-    let mut found = Vec::new();
+    let mut lines = Lines::new(out);
     let mut damaged = 0;
     let mut after = None;
     loop {
@@ -91,24 +140,21 @@ async fn boards(journal: &Sqlite, out: Output) -> anyhow::Result<u64> {
         let Some(last) = page.last() else { break };
         after = Some(last.board.clone());
         for info in &page {
-            let (line, value) = match board(journal, info, &mut progress).await {
+            let said = match board(journal, info, &mut progress).await {
                 Ok(report) => (line_of(&report), members(&report)),
                 Err(error) => {
                     damaged += 1;
                     let error = format!("{error:#}");
-                    let line = format!("{}: DAMAGED: {}", info.board, safe(&error));
+                    let line = format!("{}: DAMAGED: {error}", info.board);
                     (line, json!({"board": info.board, "ok": false, "error": error}))
                 }
             };
-            match out.form() {
-                Form::Table => progress.aside(|| print(&line))?,
-                Form::Jsonl => out.next(&value, |_| line)?,
-                Form::Json => found.push(value),
-            }
+            progress.aside(|| lines.take(said))?;
         }
     }
-    if out.form() == Form::Json {
-        out.one(&found, |_| String::new())?;
+    lines.end()?;
+    if after.is_none() && out.form() == Form::Table {
+        complain("no boards");
     }
     Ok(damaged)
 }

@@ -4,11 +4,15 @@
 //! after each `\` at an end, what follows is its answer. A last line `^C` means that the reader interrupts it then.
 //! Not known here: how commands are run.
 
-pub(super) const DEMO: &str = "cargo run --release -- demo";
-pub(super) const TESTS: &str = "cargo test --workspace";
+/// The command of the README that runs the main job.
+pub const DEMO: &str = "cargo run --release -- demo";
+/// The command of the README that runs the tests.
+pub const TESTS: &str = "cargo test --workspace";
+/// Commands that were done already where this runs, or are being done beside it.
+pub const DONE: &[&str] = &[TESTS, "cargo build --release", "cargo build && python3 -m pytest clients/python/tests"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
     Run {
         line: usize,
         command: String,
@@ -25,13 +29,15 @@ pub(super) enum Step {
 
 impl Step {
     /// Of the document, counted from 1.
-    pub(super) fn line(&self) -> usize {
+    #[must_use]
+    pub fn line(&self) -> usize {
         match self {
             Self::Run { line, .. } | Self::Save { line, .. } => *line,
         }
     }
 
-    pub(super) fn command(&self) -> Option<&str> {
+    #[must_use]
+    pub fn command(&self) -> Option<&str> {
         match self {
             Self::Run { command, .. } => Some(command),
             Self::Save { .. } => None,
@@ -39,7 +45,12 @@ impl Step {
     }
 }
 
-pub(super) fn steps(document: &str) -> Vec<Step> {
+/// What a document asks for, in its order.
+///
+/// # Panics
+/// Where a block of `console` does not begin with a command, or a command does not end.
+#[must_use]
+pub fn steps(document: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut lines = document.lines().zip(1..);
     while let Some((text, line)) = lines.next() {
