@@ -8,7 +8,6 @@
 mod claims;
 mod guide;
 mod listed;
-mod matching;
 mod merging;
 mod pictures;
 mod ports;
