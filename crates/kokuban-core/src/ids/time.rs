@@ -49,9 +49,9 @@ impl Timestamp {
             return None;
         }
         let number = |at: usize, digits: usize| {
-            text[at..at + digits].iter().try_fold(0, |number, byte| {
-                byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0'))
-            })
+            text[at..at + digits]
+                .iter()
+                .try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0')))
         };
         let days = days(number(0, 4)?, number(5, 2)?, number(8, 2)?);
         let (hour, minute) = (number(11, 2)?, number(14, 2)?);
