@@ -35,10 +35,12 @@ macro_rules! documents {
 documents! {
     every_command_of_the_readme_does_what_it_shows: "README.md",
     every_command_of_the_guide_to_the_calls_does_what_it_shows: "docs/http.md",
-    every_command_of_the_guide_for_operators_does_what_it_shows: "docs/operations.md",
     every_command_of_the_guide_for_agents_does_what_it_shows: "docs/agents.md",
     every_command_of_the_guide_to_rules_does_what_it_shows: "docs/blueprints.md",
     every_command_of_the_ideas_does_what_it_shows: "docs/concepts.md",
+    every_command_of_the_quickstart_does_what_it_shows: "docs/quickstart.md",
+    every_command_of_the_python_client_does_what_it_shows: "clients/python/README.md",
+    every_command_of_the_guide_for_operators_does_what_it_shows: "docs/operations.md",
     every_command_of_the_text_for_agents_does_what_it_shows: "docs/llms.txt",
 }
 

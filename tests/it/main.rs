@@ -3,7 +3,9 @@
 //! **Invariant**: each test has a server of its own and can run beside the others.
 //! Not known here: anything inside the server.
 
+mod backup;
 mod check_config;
+mod cli;
 mod coverage;
 mod damage;
 mod demo;

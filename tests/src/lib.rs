@@ -6,6 +6,7 @@
 
 mod binary;
 mod caller;
+mod command;
 pub mod document;
 mod fixture;
 mod http;
@@ -18,6 +19,7 @@ mod wait;
 
 pub use binary::server_binary;
 pub use caller::{Asking, Caller};
+pub use command::{Reader, Said, ShellCommand};
 pub use fixture::{BoardAt, fixture_path};
 pub use http::{Response, Wire};
 pub use proxy::{Cut, Proxy};

@@ -20,7 +20,7 @@ use kokuban_core::command::{
 };
 use kokuban_core::decide;
 use kokuban_core::entry::Payload;
-use kokuban_core::ids::{AgentName, BoardName, BoardTime, EntryId, Epoch, Key, Status, Timestamp, ZoneName};
+use kokuban_core::ids::{AgentName, BoardName, BoardTime, EntryId, Epoch, Key, Revision, Status, Timestamp, ZoneName};
 use kokuban_core::json::Json;
 use kokuban_core::reply::Reply;
 use smol_str::SmolStr;
@@ -73,7 +73,7 @@ pub(crate) fn by_rules(length: Length, value_bytes: usize) -> anyhow::Result<Dur
         let id = entry_id(n)?;
         let entry = board.entry(&id).context("it was written")?;
         let conditions = Conditions { version: Some(entry.version), ..Conditions::default() };
-        let mut write = write(id, value(length.entries + n, value_bytes), conditions)?;
+        let mut write = write(id, &value(length.entries + n, value_bytes), conditions)?;
         write.lease.token = Some(*tokens.get(&n).context("it was leased")?);
         write.status = Some(Status::new("processing")?);
         writes.push(Command::Write(Box::new(write)));
@@ -97,7 +97,7 @@ fn furnished(length: Length, value_bytes: usize) -> anyhow::Result<(Board, Token
     let context = context()?;
     step(&mut board, &Command::CreateBoard(create), &context)?;
     for n in 0..length.entries {
-        let write = write(entry_id(n)?, value(n, value_bytes), Conditions::default())?;
+        let write = write(entry_id(n)?, &value(n, value_bytes), Conditions::default())?;
         step(&mut board, &Command::Write(Box::new(write)), &context)?;
     }
     let mut tokens = HashMap::new();
@@ -114,8 +114,8 @@ fn entry_id(n: usize) -> anyhow::Result<EntryId> {
     Ok(EntryId::new(ZoneName::new("analysis")?, Key::new(&key(n))?))
 }
 
-fn write(id: EntryId, value: String, conditions: Conditions) -> anyhow::Result<Write> {
-    let json = Json::from_canonical_bytes(value.into()).context("the value is in its stored form")?;
+fn write(id: EntryId, value: &str, conditions: Conditions) -> anyhow::Result<Write> {
+    let json = Json::from_canonical_bytes(value.as_bytes()).context("the value is in its stored form")?;
     Ok(Write {
         id,
         change: Change::Replace(Payload::new(json)),
@@ -141,6 +141,7 @@ fn context() -> anyhow::Result<Context> {
         repeat: None,
         fresh_epoch: Epoch(1),
         create_with: None,
+        base: Revision::ZERO,
     })
 }
 
@@ -251,7 +252,7 @@ mod tests {
     fn a_write_on_a_version_that_is_over_is_not_accepted() {
         let (mut board, tokens) = furnished(LENGTH, 100).expect("accepted");
         let conditions = Conditions { version: Some(Version(2)), ..Conditions::default() };
-        let mut write = write(entry_id(0).expect("a name"), value(1, 100), conditions).expect("sound");
+        let mut write = write(entry_id(0).expect("a name"), &value(1, 100), conditions).expect("sound");
         write.lease.token = tokens.get(&0).copied();
         assert!(step(&mut board, &Command::Write(Box::new(write)), &context().expect("sound")).is_err());
     }

@@ -148,6 +148,13 @@ impl Board {
         &self.life.as_ref().expect("commands on an absent board are refused before they are judged").blueprint
     }
 
+    /// Takes an equal blueprint that others hold too in place of its own.
+    pub fn share_blueprint(&mut self, shared: &Arc<Blueprint>) {
+        if let Some(life) = self.life.as_mut().filter(|life| life.blueprint == *shared) {
+            life.blueprint = Arc::clone(shared);
+        }
+    }
+
     #[must_use]
     pub fn entry(&self, id: &EntryId) -> Option<&Arc<Entry>> {
         self.zones.get(&id.zone)?.entry(&id.key)

@@ -17,6 +17,7 @@ use crate::ids::{
 };
 use crate::path::Path;
 use crate::reply::Reply;
+use crate::tagged::tagged;
 
 /// One atomic change of a board.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -94,86 +95,87 @@ pub struct Standing {
     pub owner: Option<AgentName>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
-pub enum Event {
-    BoardCreated(Box<BoardCreated>),
-    BoardDeleted,
-    BoardRestored(BoardRestored),
-    EntryWritten(Box<EntryWritten>),
-    /// The status alone changed.
-    EntryMoved {
-        id: EntryId,
-        version: Version,
-        from: Status,
-        to: Status,
-        /// The mover held the lease: the count of failed attempts starts again.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        under_lease: bool,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<SmolStr>,
-    },
-    EntryDeleted {
-        id: EntryId,
-        version: Version,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<SmolStr>,
-    },
-    /// The oldest tombstones made room; every version given from here on is above `floor`.
-    TombstonesCollected {
-        through: Revision,
-        floor: Version,
-    },
-    /// The token is the revision of this commit.
-    LeaseGranted {
-        id: EntryId,
-        holder: AgentName,
-        kind: LeaseKind,
-        ttl_ms: u64,
-        deadline: BoardTime,
-    },
-    LeaseRenewed {
-        id: EntryId,
-        holder: AgentName,
-        ttl_ms: u64,
-        deadline: BoardTime,
-    },
-    LeaseReleased {
-        id: EntryId,
-        holder: AgentName,
-    },
-    LeaseRevoked {
-        id: EntryId,
-        holder: AgentName,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<SmolStr>,
-    },
-    LeaseExpired {
-        id: EntryId,
-        holder: AgentName,
-        kind: LeaseKind,
-        /// The status that the lifecycle gives back, and the version that this makes.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        fallback: Option<Fallback>,
-    },
-    LeaseResumed {
-        id: EntryId,
-        holder: AgentName,
-        deadline: BoardTime,
-    },
-    Noted {
-        id: EntryId,
-        note: Note,
-    },
-    NoteClosed {
-        id: EntryId,
-        note: SmolStr,
-    },
-    /// Values with this hash were taken out of the history.
-    Erased {
-        sha256: Sha256,
-        reason: SmolStr,
-    },
+tagged! {
+    #[derive(Debug, Clone, PartialEq)]
+    pub enum Event as EventForm ("Event"), tag "event" {
+        BoardCreated(Box<BoardCreated>),
+        BoardDeleted,
+        BoardRestored(BoardRestored),
+        EntryWritten(Box<EntryWritten>),
+        /// The status alone changed.
+        EntryMoved {
+            id: EntryId,
+            version: Version,
+            from: Status,
+            to: Status,
+            /// The mover held the lease: the count of failed attempts starts again.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            under_lease: bool,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            reason: Option<SmolStr>,
+        },
+        EntryDeleted {
+            id: EntryId,
+            version: Version,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            reason: Option<SmolStr>,
+        },
+        /// The oldest tombstones made room; every version given from here on is above `floor`.
+        TombstonesCollected {
+            through: Revision,
+            floor: Version,
+        },
+        /// The token is the revision of this commit.
+        LeaseGranted {
+            id: EntryId,
+            holder: AgentName,
+            kind: LeaseKind,
+            ttl_ms: u64,
+            deadline: BoardTime,
+        },
+        LeaseRenewed {
+            id: EntryId,
+            holder: AgentName,
+            ttl_ms: u64,
+            deadline: BoardTime,
+        },
+        LeaseReleased {
+            id: EntryId,
+            holder: AgentName,
+        },
+        LeaseRevoked {
+            id: EntryId,
+            holder: AgentName,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            reason: Option<SmolStr>,
+        },
+        LeaseExpired {
+            id: EntryId,
+            holder: AgentName,
+            kind: LeaseKind,
+            /// The status that the lifecycle gives back, and the version that this makes.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            fallback: Option<Fallback>,
+        },
+        LeaseResumed {
+            id: EntryId,
+            holder: AgentName,
+            deadline: BoardTime,
+        },
+        Noted {
+            id: EntryId,
+            note: Note,
+        },
+        NoteClosed {
+            id: EntryId,
+            note: SmolStr,
+        },
+        /// Values with this hash were taken out of the history.
+        Erased {
+            sha256: Sha256,
+            reason: SmolStr,
+        },
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

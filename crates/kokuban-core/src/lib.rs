@@ -23,6 +23,7 @@ pub mod rejection;
 pub mod reply;
 #[cfg(test)]
 mod scenario;
+mod tagged;
 pub mod verify;
 
 pub use command::{Command, Context, Decision, decide};

@@ -10,40 +10,42 @@ use crate::entry::{EntryParts, LeaseKind};
 use crate::ids::{AgentName, BoardTime, EntryId, LeaseToken, Sha256, Status, Version};
 use crate::json::Json;
 use crate::path::Path;
+use crate::tagged::tagged;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "reply", rename_all = "snake_case")]
-pub enum Reply {
-    Receipt(Box<Receipt>),
-    Transaction {
-        receipts: Vec<Receipt>,
-    },
-    Lease {
-        id: EntryId,
-        grant: Grant,
-    },
-    Claimed {
-        id: EntryId,
-        grant: Grant,
-        entry: Box<EntryParts>,
-        notes: u64,
-    },
-    LeaseEnded,
-    Noted {
-        id: EntryId,
-        note: SmolStr,
-    },
-    NoteClosed,
-    Board {
-        created: bool,
-        warnings: Vec<Warning>,
-    },
-    BoardDeleted,
-    Erased {
-        values: u64,
-    },
-    /// A deadline was worked off; nobody waits for the answer.
-    Ticked,
+tagged! {
+    #[derive(Debug, Clone, PartialEq)]
+    pub enum Reply as ReplyForm ("Reply"), tag "reply" {
+        Receipt(Box<Receipt>),
+        Transaction {
+            receipts: Vec<Receipt>,
+        },
+        Lease {
+            id: EntryId,
+            grant: Grant,
+        },
+        Claimed {
+            id: EntryId,
+            grant: Grant,
+            entry: Box<EntryParts>,
+            notes: u64,
+        },
+        LeaseEnded,
+        Noted {
+            id: EntryId,
+            note: SmolStr,
+        },
+        NoteClosed,
+        Board {
+            created: bool,
+            warnings: Vec<Warning>,
+        },
+        BoardDeleted,
+        Erased {
+            values: u64,
+        },
+        /// A deadline was worked off; nobody waits for the answer.
+        Ticked,
+    }
 }
 
 impl Reply {
@@ -128,24 +130,25 @@ pub struct Grant {
     pub deadline: BoardTime,
 }
 
-/// Something the caller should know about a write that was accepted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "code", rename_all = "snake_case")]
-pub enum Warning {
-    BoardCreated {
-        blueprint: SmolStr,
-    },
-    ValueLarge {
-        bytes: u64,
-    },
-    SecondProducer {
-        first: AgentName,
-    },
-    NotEnforced {
-        members: Vec<String>,
-    },
-    /// The board exists: what was given for its creation had no effect.
-    Ignored {
-        members: Vec<SmolStr>,
-    },
+tagged! {
+    /// Something the caller should know about a write that was accepted.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub enum Warning as WarningForm ("Warning"), tag "code" {
+        BoardCreated {
+            blueprint: SmolStr,
+        },
+        ValueLarge {
+            bytes: u64,
+        },
+        SecondProducer {
+            first: AgentName,
+        },
+        NotEnforced {
+            members: Vec<String>,
+        },
+        /// The board exists: what was given for its creation had no effect.
+        Ignored {
+            members: Vec<SmolStr>,
+        },
+    }
 }

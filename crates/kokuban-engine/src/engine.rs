@@ -23,6 +23,7 @@ use crate::copy::Copies;
 use crate::effects;
 use crate::handle::BoardHandle;
 use crate::registry::{Absent, Registry};
+use crate::rules::Rules;
 use crate::stats::{Counters, Stats};
 
 /// Boards that are loaded side by side at start.
@@ -71,6 +72,7 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) counters: Counters,
     pub(crate) commit_ids: CommitIds,
+    pub(crate) rules: Rules,
     pub(crate) folds: Semaphore,
     pub(crate) copies: Copies,
     /// Told whenever a sequencer ends.
@@ -111,6 +113,7 @@ impl Engine {
             options,
             counters: Counters::default(),
             commit_ids: CommitIds::draw(),
+            rules: Rules::default(),
             idle: Notify::new(),
             starting: AtomicBool::new(true),
             hasty: AtomicBool::new(false),

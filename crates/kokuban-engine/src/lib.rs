@@ -18,6 +18,7 @@ mod logged;
 mod past;
 mod published;
 mod registry;
+mod rules;
 mod sequencer;
 mod stats;
 #[cfg(test)]

@@ -105,7 +105,7 @@ enum Failure {
 }
 
 async fn load(shared: &Arc<Shared>, name: &BoardName, absent: Absent) -> Result<Arc<BoardHandle>, Failure> {
-    let found = match shared.journal.load(name.clone()).await {
+    let mut found = match shared.journal.load(name.clone()).await {
         // Kept in memory although nothing of it can be read: a board that is set aside is told of.
         Err(kokuban_journal::Error::Damaged { revision, detail, .. }) => {
             Found { damage: Some(Quarantine { revision, detail }), ..Found::nothing(name, Revision(1)) }
@@ -129,6 +129,7 @@ async fn load(shared: &Arc<Shared>, name: &BoardName, absent: Absent) -> Result<
         tracing::error!(board = %name, revision, detail = %damage.detail, "a board is set aside");
     }
     Counters::add(&shared.counters.loads, 1);
+    shared.rules.share(&mut found.board);
     let handle = BoardHandle::new(name.clone(), found, Arc::clone(shared));
     effects::make_up(&handle);
     if !shared.starting.load(Ordering::Relaxed) {

@@ -25,9 +25,7 @@ pub struct Log(Option<reload::Handle<Targets, Registry>>);
 pub fn start(config: &Config) -> Log {
     let (filter, handle) = reload::Layer::new(filter(config.log_level));
     let layer = match config.log_format {
-        LogFormat::Text => {
-            tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).boxed()
-        }
+        LogFormat::Text => tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(colours()).boxed(),
         LogFormat::Json => tracing_subscriber::fmt::layer().with_writer(io::stderr).json().flatten_event(true).boxed(),
     };
     if tracing_subscriber::registry().with(layer.with_filter(filter)).try_init().is_err() {
@@ -35,6 +33,11 @@ pub fn start(config: &Config) -> Log {
     }
     std::panic::set_hook(Box::new(report_panic));
     Log(Some(handle))
+}
+
+/// Colours on a terminal, unless NO_COLOR says that nobody wants them.
+fn colours() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|variable| variable.is_empty())
 }
 
 impl Log {

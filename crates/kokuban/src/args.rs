@@ -12,13 +12,16 @@ mod leases;
 mod notes;
 mod servers;
 
+use std::io::Write as _;
+
+use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::boards::*;
 pub(crate) use self::entries::*;
 pub(crate) use self::events::*;
-pub(crate) use self::help::command;
 use self::help::examples;
+pub(crate) use self::help::{command, command_to_complete};
 pub(crate) use self::leases::*;
 pub(crate) use self::notes::*;
 pub(crate) use self::servers::*;
@@ -37,9 +40,23 @@ impl Cli {
     /// What this process was called with; ends it where that is help or a usage error.
     pub(crate) fn of_process() -> Self {
         let mut command = command();
-        let matches = command.get_matches_mut();
+        let matches =
+            command.try_get_matches_from_mut(std::env::args_os()).unwrap_or_else(|error| match error.kind() {
+                // `kokuban lease` alone asks for what there is.
+                ErrorKind::MissingSubcommand => help_instead(),
+                _ => error.exit(),
+            });
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
     }
+}
+
+/// The help for what was typed, as the usage error that it is.
+fn help_instead() -> ! {
+    let asked = std::env::args_os().chain(["--help".into()]);
+    let help = command().try_get_matches_from(asked).expect_err("help is no command");
+    // Who closed it does not read it.
+    let _ = write!(anstream::stderr(), "{}", help.render().ansi());
+    std::process::exit(2)
 }
 
 /// Which server, which board, who calls and how the answer is shown.
@@ -117,7 +134,7 @@ pub(crate) enum Command {
     /// Change leaves of an entry.
     #[command(after_help = examples![
         "kokuban patch -b shop working/plan --set budget.total=100 --version 3",
-        "kokuban patch -b shop working/plan --set 'owner=\"ra\"' --unset draft --version 3",
+        "kokuban patch -b shop working/plan --set 'by=\"ra\"' --unset draft --version 3",
     ])]
     Patch(PatchArgs),
     /// Move an entry to another status.
@@ -137,7 +154,7 @@ pub(crate) enum Command {
     #[command(after_help = examples![
         "kokuban watch -b shop",
         "kokuban watch -b shop --after start --values",
-        "kokuban watch -b shop --zone working --status confirmed --count 1   # wait for one",
+        "kokuban watch -b shop --zone working --status confirmed --count 1",
     ])]
     Watch(WatchArgs),
     /// Show past commits, newest first.

@@ -17,6 +17,7 @@ use kokuban_server::telemetry;
 
 use crate::args::{Durability, LogFormat, ServeArgs, SettingArgs};
 use crate::failure::{Failure, Outcome};
+use crate::output::{print, unless_closed};
 
 /// Which defaults apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,9 +60,8 @@ pub(crate) fn serve(args: &ServeArgs, mode: Mode) -> Outcome {
 }
 
 fn announce(addr: SocketAddr, banner: Option<&str>) -> std::io::Result<()> {
-    let mut stdout = std::io::stdout().lock();
-    writeln!(stdout, "listening on http://{addr}")?;
-    stdout.flush()?;
+    // That nobody listens to this line is no reason not to serve.
+    print(&format!("listening on http://{addr}")).or_else(unless_closed)?;
     if let Some(banner) = banner {
         let banner = banner.replace("{url}", &format!("http://{addr}"));
         // A banner that cannot be shown is no reason not to serve.

@@ -52,8 +52,7 @@ fn every_picture_is_shown_with_words_for_who_cannot_see_it() {
 
 #[test]
 fn what_a_picture_says_in_the_words_of_the_server_the_server_knows() {
-    let known =
-        ["docs/http.md", "config/blueprints/default.toml", "config/blueprints/pipeline.toml"].map(document).join("\n");
+    let known = ["docs/http.md", "docs/blueprints.md", "config/blueprints/default.toml"].map(document).join("\n");
     let mut seen = BTreeSet::new();
     for (name, text) in pictures() {
         for node in parse(&name, &text).descendants().filter(roxmltree::Node::is_text) {

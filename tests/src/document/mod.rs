@@ -6,4 +6,4 @@ mod matching;
 mod steps;
 
 pub use matching::compare;
-pub use steps::{DEMO, Step, TESTS, steps};
+pub use steps::{DEMO, DONE, Step, TESTS, steps};

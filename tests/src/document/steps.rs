@@ -8,6 +8,8 @@
 pub const DEMO: &str = "cargo run --release -- demo";
 /// The command of the README that runs the tests.
 pub const TESTS: &str = "cargo test --workspace";
+/// Commands that were done already where this runs, or are being done beside it.
+pub const DONE: &[&str] = &[TESTS, "cargo build --release", "cargo build && python3 -m pytest clients/python/tests"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 
 /// What is neither ours nor text.
 const LEFT_OUT: &[&str] = &["target", ".git", "node_modules"];
-const TEXT: &[&str] = &["rs", "toml", "md", "sql", "sh", "yaml", "yml", "http", "txt", "svg"];
+const TEXT: &[&str] = &["rs", "toml", "md", "sql", "sh", "yaml", "yml", "http", "txt", "svg", "py"];
 /// Text without an ending of its own.
 const NAMES: &[&str] = &["Dockerfile", "run", "LICENSE", ".gitignore", ".dockerignore"];
 

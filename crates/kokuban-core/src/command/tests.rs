@@ -183,10 +183,10 @@ const SCENARIOS: [&str; 15] = [
 
 /// The names of the variants of an enum, read from its source.
 fn variants(source: &str, name: &str) -> Vec<String> {
-    let body =
-        source.split(&format!("pub enum {name} {{\n")).nth(1).expect("the enum").split("\n}").next().expect("its end");
-    let starts =
-        body.lines().filter_map(|line| line.strip_prefix("    ")).filter(|line| line.starts_with(char::is_uppercase));
+    let lines = source.lines().skip_while(|line| !line.trim_start().starts_with(&format!("pub enum {name} ")));
+    let indent = lines.clone().next().expect("the enum").find("pub").expect("just seen");
+    let body = lines.skip(1).take_while(|line| *line != format!("{:indent$}}}", ""));
+    let starts = body.filter_map(|line| line.get(indent + 4..)).filter(|line| line.starts_with(char::is_uppercase));
     starts.map(|line| line.split(|c: char| !c.is_alphanumeric()).next().expect("a name").to_owned()).collect()
 }
 

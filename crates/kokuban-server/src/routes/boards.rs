@@ -129,7 +129,7 @@ async fn show(call: Call) -> ApiResult<Response> {
 /// A board in short, as far as the caller may read it.
 fn summary(board: &Board, actor: &Actor, now: BoardTime) -> ApiResult<BoardSummary> {
     let (Some(life), Some(position)) = (board.life(), board.position()) else { return Err(ApiError::unexpected()) };
-    let readable = |zone: &kokuban_core::ids::ZoneName| readable_zone(board, actor, zone).is_ok();
+    let readable = |zone: &_| readable_zone(board, actor, zone).is_ok();
     let zones = life.blueprint.zones.keys().filter(|zone| readable(zone)).map(|zone| {
         let tally = board.tally(zone);
         let count = tally.map(|tally| ZoneCount { entries: tally.entries, statuses: tally.by_status });

@@ -65,7 +65,7 @@ pub(crate) enum BlueprintCommand {
         "kokuban blueprint graph default > default.svg",
         "kokuban blueprint graph newsroom.toml --lifecycle article > article.svg",
         "kokuban blueprint graph newsroom.toml --format mermaid",
-        "kokuban blueprint graph --board shop > shop.svg           # the rules it lives by",
+        "kokuban blueprint graph --board shop > shop.svg    # the rules it lives by",
     ])]
     Graph {
         /// A blueprint that is built in, or a file [default: that of --board].

@@ -39,11 +39,6 @@ pub(crate) fn command() -> Command {
     let whole = Cli::command();
     let groups = groups(&whole);
     let client: Vec<_> = whole.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
-    // `kokuban lease` alone asks for what there is.
-    let whole = whole.mut_subcommands(|command| {
-        let has_subcommands = command.has_subcommands();
-        command.arg_required_else_help(has_subcommands)
-    });
     let whole = LOCAL.iter().fold(whole, |whole, name| {
         // Accepted there as everywhere, so that variables and habits do no harm, but not shown.
         let client = client.iter().filter(|arg| !of_local(name, arg.get_id().as_str()));
@@ -54,6 +49,13 @@ pub(crate) fn command() -> Command {
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{HEADING}Options:{END}\n{{options}}\n\n\
          `kokuban COMMAND --help` shows what a command takes, with examples.\n"
     ))
+}
+
+/// Without what is hidden: shells offer all that they are told of.
+pub(crate) fn command_to_complete() -> Command {
+    let whole = command();
+    let shown = whole.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned();
+    Command::new("kokuban").args(whole.get_arguments().cloned()).subcommands(shown)
 }
 
 /// Whether a local command has a use for this option of clients after all.
@@ -118,7 +120,7 @@ mod tests {
             let lines: Vec<_> = after.lines().filter_map(|line| line.strip_prefix("  ")).collect();
             assert!(!lines.is_empty(), "`{name}` has no examples");
             for line in lines {
-                assert!(line.len() <= 90, "too long for a terminal: {line}");
+                assert!(line.len() <= 80, "too long for a terminal: {line}");
                 assert!(line.contains(name.as_str()), "an example below `{name}` is about something else: {line}");
                 let commands = line.split(" | ").filter(|part| part.starts_with("kokuban"));
                 for part in commands {

@@ -186,7 +186,7 @@ pub(crate) enum TokenCommand {
     /// Make a token: the secret for the agent, its hash for the configuration.
     #[command(after_help = examples![
         "kokuban token new ra",
-        "kokuban token new ra --boards 'shop-*' >> kokuban.toml   # the secret is shown beside",
+        "kokuban token new ra --boards 'shop-*' >> kokuban.toml   # secret on stderr",
         "kokuban token new root --role admin",
     ])]
     New {

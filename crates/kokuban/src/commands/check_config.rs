@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::value::{self, Kind};
 use crate::args::CheckConfigArgs;
 use crate::failure::{Failure, Outcome};
-use crate::output::{Output, safe};
+use crate::output::{Output, safe, unless_closed};
 use crate::serve;
 
 /// No file of these kinds is larger.
@@ -26,7 +26,10 @@ pub(crate) fn run(args: &CheckConfigArgs, out: Output) -> Outcome {
     let (mut flawed, mut warned) = (0, 0);
     let reports = args.files.iter().map(|path| check_file(path)).collect::<Result<Vec<_>, _>>()?;
     let remarks: Vec<_> = reports.iter().flat_map(|report| &report.remarks).collect();
-    out.one(&remarks, |remarks| remarks.iter().map(|remark| format!("{}\n", safe(&remark.to_string()))).collect())?;
+    let said =
+        out.one(&remarks, |remarks| remarks.iter().map(|remark| format!("{}\n", safe(&remark.to_string()))).collect());
+    // The verdict counts also where nobody reads to the end.
+    said.or_else(unless_closed)?;
     for report in &reports {
         flawed += usize::from(report.has(Weight::Error));
         warned += usize::from(report.has(Weight::Warning) && !report.has(Weight::Error));

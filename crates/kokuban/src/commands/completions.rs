@@ -8,6 +8,6 @@ use crate::output::print;
 
 pub(crate) fn run(args: &CompletionsArgs) -> Outcome {
     let mut script = io::Cursor::new(Vec::new());
-    clap_complete::generate(args.shell, &mut args::command(), "kokuban", &mut script);
+    clap_complete::generate(args.shell, &mut args::command_to_complete(), "kokuban", &mut script);
     Ok(print(&String::from_utf8_lossy(script.get_ref()))?)
 }

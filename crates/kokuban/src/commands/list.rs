@@ -13,7 +13,7 @@ use crate::output::{Columns, Last, Output};
 const MARKS: Columns<Entry, 7> = Columns {
     head: ["entry", "version", "status", "owner", "held by", "updated by", "notes"],
     row: marks,
-    last: Last::Wrapped,
+    last: Last::Short,
     none: "no entries",
 };
 

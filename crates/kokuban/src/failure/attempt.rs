@@ -94,6 +94,11 @@ impl Attempt {
         self.verb
     }
 
+    /// Whether it is about a lease or a note, which belong to somebody.
+    pub(super) fn ends_what_is_not_ones_own(&self) -> bool {
+        matches!(self.verb, "lease release" | "lease revoke" | "note close")
+    }
+
     pub(super) fn zone(&self) -> &ZoneName {
         &self.zone
     }

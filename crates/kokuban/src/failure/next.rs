@@ -51,7 +51,7 @@ fn no_board(problem: &Problem, attempt: Option<&Attempt>, flags: &Flags) -> Advi
     let create = problem.next.path.as_ref().map(|_| format!("kokuban board create{flags}"));
     let words = match (&near, &create) {
         (Some(_), Some(_)) => "take the board that there is, or create this one",
-        (Some(_), None) => "take the board that there is, or look which others there are",
+        (Some(_), None) => "take the board that there is, or look which others",
         (None, Some(_)) => "create it, or look which there are",
         (None, None) => "look which boards there are for you",
     };
@@ -72,6 +72,9 @@ fn on_entry(problem: &Problem, attempt: &Attempt, flags: &Flags) -> Option<Advic
         }
         ErrorCode::ZoneRestricted | ErrorCode::ArbiterOnly if problem.next.action == NextAction::Comment => {
             Advice::new("leave a note for who may change it", [note(attempt, "what you would change, and why", flags)])
+        }
+        ErrorCode::Forbidden if attempt.entry().is_some() && attempt.ends_what_is_not_ones_own() => {
+            Advice::new("leave a note for who may", [note(attempt, "what should be done, and why", flags)])
         }
         ErrorCode::LeaseHeld if problem.held_by_you == Some(true) => {
             let take_over = attempt.instead("lease acquire").with_switch("--takeover");
@@ -115,7 +118,7 @@ fn stale(problem: &Problem, attempt: &Attempt, flags: &Flags) -> Advice {
         return Advice::new("read it again and think again; the write fails for more than its version", [get]);
     }
     if current.same_value == Some(true) {
-        return Advice::new("nothing: it has the value that you would have written", [get]);
+        return Advice::new("nothing is left to do: it has the value that you would have written", [get]);
     }
     let again = attempt.clone().at_version(current.version).line(flags);
     let mut commands = Vec::new();
@@ -185,12 +188,19 @@ fn not_found(problem: &Problem, attempt: &Attempt, flags: &Flags) -> Advice {
     let list = Attempt::in_zone("list", attempt.zone()).line(flags);
     match attempt.verb() {
         "note close" => Advice::new("look which notes are open", [attempt.instead("note list").line(flags)]),
-        "lease show" | "lease revoke" => Advice::new(&advice(problem), []),
+        "lease show" => {
+            Advice::new("it is free; take it if you need it", [attempt.instead("lease acquire").line(flags)])
+        }
+        "lease revoke" => Advice::new("nothing: there is no lease to revoke", []),
         _ => {
             let near = problem.nearest.as_deref().and_then(|near| near.split_once('/'));
             let near = near.and_then(|(zone, key)| Some(EntryId::new(zone.parse().ok()?, key.parse().ok()?)));
             let again = near.map(|near| attempt.on_entry(near).line(flags));
-            Advice::new("look which entries there are", again.into_iter().chain([list]))
+            let words = match again {
+                Some(_) => "take the entry that there is, or look which others",
+                None => "look which entries there are",
+            };
+            Advice::new(words, again.into_iter().chain([list]))
         }
     }
 }

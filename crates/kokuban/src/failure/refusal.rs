@@ -2,6 +2,8 @@
 //!
 //! Invariant: what came from the server is made safe; the facts come before the advice.
 
+use std::borrow::Cow;
+
 use kokuban_api::problem::Current;
 use kokuban_api::{ErrorCode, Problem};
 
@@ -16,12 +18,12 @@ const PLACES_COLUMNS_MAX: usize = 300;
 
 pub(super) fn shown(problem: &Problem, attempt: Option<&Attempt>, flags: &Flags, paint: Paint) -> String {
     let code = format!("{}:", safe(problem.code.as_str()));
-    let mut lines = vec![format!("{} {}", paint.alarm(&code), safe(&problem.detail))];
+    let mut lines = vec![format!("{} {}", paint.alarm(&code), detail(problem, attempt))];
     let mut fact = |text: String| lines.push(format!("  {text}"));
     for item in problem.errors.iter().filter(|item| item.detail != problem.detail) {
         fact(format!("also {}: {}", safe(item.code.as_str()), safe(&item.detail)));
     }
-    if let Some(current) = problem.current.as_ref().filter(|_| !problem.is(ErrorCode::NotFound)) {
+    if let Some(current) = problem.current.as_ref().filter(|_| rests_on_the_entry(problem)) {
         fact(now(current));
         if let Some(text) = changed(problem, attempt) {
             fact(text);
@@ -46,6 +48,33 @@ pub(super) fn shown(problem: &Problem, attempt: Option<&Attempt>, flags: &Flags,
     fact(format!("next: {words}"));
     lines.extend(commands.iter().map(|command| format!("    {}", paint.command(command))));
     lines.join("\n")
+}
+
+/// What happened; in the words of this side where those of the server are for HTTP.
+fn detail<'p>(problem: &'p Problem, attempt: Option<&Attempt>) -> Cow<'p, str> {
+    match (problem.known_code(), attempt.and_then(Attempt::entry)) {
+        (Some(ErrorCode::BoardNotFound), _) => "there is no such board".into(),
+        (Some(ErrorCode::Unauthenticated), _) if problem.detail.contains("Authorization") => {
+            "this server asks for a credential, and none was given".into()
+        }
+        (Some(ErrorCode::PreconditionRequired), Some(entry)) if problem.detail.contains("If-Match") => {
+            format!("`{entry}` exists already; say with --version which version you read").into()
+        }
+        _ => safe(&problem.detail),
+    }
+}
+
+/// Whether the state of the entry has to do with it.
+fn rests_on_the_entry(problem: &Problem) -> bool {
+    let elsewhere = [
+        ErrorCode::NotFound,
+        ErrorCode::LeaseHeld,
+        ErrorCode::LeaseTokenRequired,
+        ErrorCode::Forbidden,
+        ErrorCode::ZoneRestricted,
+        ErrorCode::ArbiterOnly,
+    ];
+    !elsewhere.iter().any(|code| problem.is(*code))
 }
 
 fn now(current: &Current) -> String {

@@ -208,6 +208,11 @@ fn compact<T: Serialize>(thing: &T) -> io::Result<String> {
     serde_json::to_string(thing).map_err(io::Error::other)
 }
 
+/// Nothing, where `error` only says that nobody reads any more.
+pub(crate) fn unless_closed(error: io::Error) -> io::Result<()> {
+    if is_closed_pipe(&error) { Ok(()) } else { Err(error) }
+}
+
 /// Whether `error` only says that nobody reads any more.
 pub(crate) fn is_closed_pipe(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe

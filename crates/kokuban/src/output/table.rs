@@ -30,6 +30,8 @@ pub(crate) struct Columns<T, const N: usize> {
 /// What becomes of a last cell for which there is no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Last {
+    /// Nothing: it is as short as the others.
+    Short,
     /// It goes on below.
     Wrapped,
     /// It ends; there is another command that shows it whole.
@@ -44,6 +46,7 @@ pub(super) fn render<const N: usize>(
     width: Option<u16>,
     paint: Paint,
 ) -> String {
+    let width = if last == Last::Short { None } else { width };
     let Some(width) = width.map(usize::from) else { return beside(head, last, rows, None, paint) };
     let room = room_for_last(head, rows, width);
     let wanted = rows.iter().map(|row| safe(&row[N - 1]).width()).max().unwrap_or_default().max(head[N - 1].width());
@@ -72,7 +75,7 @@ fn beside<const N: usize>(
         let cells = row.iter().enumerate().map(|(n, cell)| match last {
             _ if n + 1 < N => safe(cell).into_owned(),
             Last::Cut => clip(&safe(cell), columns_max).into_owned(),
-            Last::Wrapped => cell.split('\n').map(safe).collect::<Vec<_>>().join("\n"),
+            Last::Short | Last::Wrapped => cell.split('\n').map(safe).collect::<Vec<_>>().join("\n"),
         });
         table.add_row(cells);
     }

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Form, VerifyArgs};
 use crate::failure::{Failure, Outcome};
-use crate::output::{Output, Progress, print, safe};
+use crate::output::{Output, Progress, complain, print, safe, unless_closed};
 
 /// No line of an export is longer.
 const LINE_BYTES_MAX: u64 = 64 << 20;
@@ -113,9 +113,10 @@ impl Lines {
     }
 
     fn take(&mut self, (line, value): (String, Value)) -> anyhow::Result<()> {
+        // The verdict counts also where nobody reads to the end.
         match self.out.form() {
-            Form::Table => print(&safe(&line))?,
-            Form::Jsonl => self.out.next(&value, |_| line)?,
+            Form::Table => print(&safe(&line)).or_else(unless_closed)?,
+            Form::Jsonl => self.out.next(&value, |_| line).or_else(unless_closed)?,
             Form::Json => self.found.push(value),
         }
         Ok(())
@@ -123,7 +124,7 @@ impl Lines {
 
     fn end(self) -> anyhow::Result<()> {
         if self.out.form() == Form::Json {
-            self.out.one(&self.found, |_| String::new())?;
+            self.out.one(&self.found, |_| String::new()).or_else(unless_closed)?;
         }
         Ok(())
     }
@@ -152,6 +153,9 @@ async fn boards(journal: &Sqlite, out: Output) -> anyhow::Result<u64> {
         }
     }
     lines.end()?;
+    if after.is_none() && out.form() == Form::Table {
+        complain("no boards");
+    }
     Ok(damaged)
 }
 
