@@ -106,9 +106,7 @@ fn the_documented_list_is_what_a_server_shows() {
 fn the_guide_for_operators_names_no_metric_that_there_is_not() {
     let documented = documented();
     // `kokuban_(…` is a pattern of a command.
-    let of_ours = |word: &&str| {
-        (word.starts_with("kokuban_") || word.starts_with("process_")) && !word.ends_with('_')
-    };
+    let of_ours = |word: &&str| (word.starts_with("kokuban_") || word.starts_with("process_")) && !word.ends_with('_');
     let words = GUIDE.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(of_ours);
     let named: BTreeSet<_> = words.map(|word| word.trim_end_matches("_bucket")).collect();
     assert!(named.len() > 8, "{named:?}");
