@@ -25,7 +25,7 @@ macro_rules! transcripts {
 
 transcripts! {
     bodies boards claims conditions entries first_write history idempotency leases lifecycle limits members names notes origins
-    patches server streams strict_json tokens transactions zones
+    patches server streams strict_json tokens transactions typed zones
 }
 
 #[test]

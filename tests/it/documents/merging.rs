@@ -34,7 +34,9 @@ fn every_row_of_the_table_of_merging_is_so() {
         ra.put(&entry, &json!({"value": read(before)})).expect(201);
         let answer = ra.patch(&entry, &read(patch));
         match after.split_once(' ').and_then(|(status, code)| Some((status.parse::<u16>().ok()?, code))) {
-            Some((status, code)) => assert_eq!((answer.status, answer.json()["code"].as_str()), (status, Some(code)), "{patch}"),
+            Some((status, code)) => {
+                assert_eq!((answer.status, answer.json()["code"].as_str()), (status, Some(code)), "{patch}")
+            }
             None => {
                 assert_eq!(answer.status, 200, "{patch}: {}", answer.json());
                 assert_eq!(ra.get(&entry).json()["value"], read(after), "{before} and {patch}");

@@ -114,6 +114,9 @@ fn spread(value: Option<&Value>, path: &Path, new: &Value, rules: &Rules<'_>) ->
         let old = value.and_then(|value| at.get(value));
         let field = rules.slot.and_then(|slot| slot.field_at(&at));
         match (old, new) {
+            (Some(Value::Object(old)), Value::Object(new)) if new.is_empty() && !old.is_empty() => {
+                effect.guarded = true
+            }
             (Some(Value::Object(_)), Value::Object(members)) => {
                 single = false;
                 pending.extend(members.iter().rev().map(|(name, member)| (at.join(name), member)));
