@@ -40,7 +40,7 @@ macro_rules! sessions {
 }
 
 sessions! {
-    boards demonstration entries first_steps histories hostile leases names narrow notes refusals servers streams tokens
+    boards configuration demonstration entries first_steps histories hostile leases names narrow notes refusals servers streams tokens
 }
 
 #[test]

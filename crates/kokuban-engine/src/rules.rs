@@ -49,8 +49,9 @@ mod tests {
         let copy = || Arc::new(Blueprint::clone(&builtin("default").expect("built in")));
         let (one, two) = (rules.kept(&copy()), rules.kept(&copy()));
         assert!(Arc::ptr_eq(&one, &two));
-        let other = Arc::new(Blueprint { schema_version: 99, ..Blueprint::clone(&one) });
-        assert!(!Arc::ptr_eq(&one, &rules.kept(&other)));
+        let mut other = Blueprint::clone(&one);
+        other.schema_version = 99;
+        assert!(!Arc::ptr_eq(&one, &rules.kept(&Arc::new(other))));
         drop((one, two));
         let fresh = copy();
         assert!(Arc::ptr_eq(&fresh, &rules.kept(&fresh)));

@@ -213,7 +213,7 @@ pub(crate) enum Command {
     /// Make a data directory of a backup, while no server runs on it.
     #[command(after_help = examples![
         "kokuban restore kokuban.backup --data ./board-data",
-        "kokuban restore kokuban.backup --data ./board-data --replace   # keeps the old data",
+        "kokuban restore kokuban.backup --data ./board-data --replace # keeps the old",
     ])]
     Restore(RestoreArgs),
     /// Check the chain of an export, a backup or a data directory.

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use kokuban_api::ErrorCode;
 use kokuban_server::docs::{LLMS_TXT, ROUTES};
 use kokuban_tests::document::{Step, steps};
-use kokuban_tests::document::{Step, steps};
 
 use super::document;
 use crate::coverage::is_of_route;
