@@ -16,11 +16,13 @@ mod history;
 mod leases;
 mod notes;
 mod server;
+mod shortcut;
 mod transactions;
 
 use axum::Router;
 
 pub(crate) use backup::CONTENT as BACKUP;
+pub use shortcut::Shortcut;
 
 use crate::app::AppState;
 
