@@ -40,7 +40,7 @@ macro_rules! sessions {
 }
 
 sessions! {
-    boards configuration demonstration entries first_steps histories hostile leases names narrow notes refusals servers streams tokens
+    backups boards configuration demonstration entries first_steps histories hostile leases names narrow notes refusals servers streams tokens
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! The Python client against real servers: its own tests, and with them its examples.
+//! The Python client against real servers: its own tests, and with them its examples. Its README is run as a document.
 //!
 //! Invariant: run with the program of this build; that pytest is missing is a failure, not a reason to pass.
 //! Not known here: what the client does; `clients/python/tests` does.
 
 use std::process::Command;
 
-use kokuban_tests::{Setup, server_binary};
+use kokuban_tests::server_binary;
 
 #[test]
 fn the_python_client_passes_its_tests() {
@@ -25,22 +25,4 @@ fn the_python_client_passes_its_tests() {
     let summary = out.lines().last().unwrap_or_default();
     let passed: u32 = summary.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
     assert!(passed >= 29 && !summary.contains("skipped"), "{out}");
-}
-
-/// What the README shows, as a program of its own.
-#[test]
-fn the_example_of_its_readme_runs() {
-    let readme = include_str!("../../clients/python/README.md");
-    let code = readme.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
-    let server = Setup::memory().config("[boards.\"*\"]\nblueprint = \"default\"").start();
-    let code = code.replace("http://127.0.0.1:7411", &server.url());
-    let run = Command::new("python3")
-        .args(["-c", &code])
-        .env("PYTHONPATH", concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/python"))
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .output()
-        .expect("python3 is installed");
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let out = String::from_utf8_lossy(&run.stdout);
-    assert!(out.contains("'step': 2") && out.contains("'action': 'reread'"), "{out}");
 }

@@ -21,6 +21,8 @@ pub use values::{
 
 /// Looking for the nearest name costs; a body may have thousands of members.
 const UNKNOWN_MEMBERS_SHOWN_MAX: usize = 32;
+/// About as many as the largest body knows, so that the list of them is allocated once.
+const KNOWN_MEMBERS: usize = 36;
 
 /// The mistakes of a body, at least one, each with its pointer.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +85,9 @@ impl Fields {
     /// `invalid_value` when it is no object.
     pub fn of(body: Value) -> Read<Self> {
         match body {
-            Value::Object(members) => Ok(Self { members, known: Vec::new(), errors: Vec::new() }),
+            Value::Object(members) => {
+                Ok(Self { members, known: Vec::with_capacity(KNOWN_MEMBERS), errors: Vec::new() })
+            }
             other => Err(wrong_type("the body", "an object", &other).below("")),
         }
     }

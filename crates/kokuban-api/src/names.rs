@@ -47,6 +47,9 @@ pub fn form_decode(text: &str) -> Result<String, EncodingMistake> {
 }
 
 fn decode(text: &str, plus_is_space: bool) -> Result<String, EncodingMistake> {
+    if is_as_it_is(text) && !(plus_is_space && text.contains('+')) {
+        return Ok(text.to_owned());
+    }
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -63,6 +66,11 @@ fn decode(text: &str, plus_is_space: bool) -> Result<String, EncodingMistake> {
     String::from_utf8(out).map_err(|_| EncodingMistake::Utf8)
 }
 
+/// Most texts have no escape in them.
+fn is_as_it_is(text: &str) -> bool {
+    !text.bytes().any(|byte| byte == b'%')
+}
+
 fn hex_digit(byte: u8) -> Option<u8> {
     match byte {
         b'0'..=b'9' => Some(byte - b'0'),
@@ -77,8 +85,13 @@ fn hex_digit(byte: u8) -> Option<u8> {
 /// # Errors
 /// `invalid_name` with the rule it breaks.
 pub fn read_segment<T: FromStr<Err = InvalidName>>(raw: &str) -> Result<T, ErrorItem> {
-    let text = percent_decode(raw).map_err(|mistake| ErrorItem::new(ErrorCode::InvalidName, mistake.detail()))?;
-    text.parse().map_err(|broken| invalid_name(&broken))
+    let name = if is_as_it_is(raw) {
+        raw.parse()
+    } else {
+        let mistaken = |mistake: EncodingMistake| ErrorItem::new(ErrorCode::InvalidName, mistake.detail());
+        percent_decode(raw).map_err(mistaken)?.parse()
+    };
+    name.map_err(|broken| invalid_name(&broken))
 }
 
 /// Reads the key from all that is left of a raw path.

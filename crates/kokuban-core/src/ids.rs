@@ -4,6 +4,7 @@
 //! workspace has to look at its characters again.
 //! Not known here: where a name stands in a URL, and how it is escaped there.
 
+mod text;
 mod time;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use crate::compact::DIGIT_VALUES;
 
+pub use text::Text;
 pub use time::Timestamp;
 
 /// Longest name and key segment, in characters.
@@ -93,7 +95,7 @@ impl fmt::Display for Shown {
 
 fn is_name_char(c: char) -> bool {
     if c.is_ascii() {
-        return c.is_ascii_alphanumeric() || ".:_@=+,~-".contains(c);
+        return c.is_ascii_alphanumeric() || matches!(c, '.' | ':' | '_' | '@' | '=' | '+' | ',' | '~' | '-');
     }
     matches!(c.general_category_group(), GeneralCategoryGroup::Letter | GeneralCategoryGroup::Mark)
         || c.general_category() == unicode_properties::GeneralCategory::DecimalNumber
@@ -134,7 +136,11 @@ fn check_key(what: &'static str, text: &str) -> Result<(), InvalidName> {
     if text.len() > KEY_BYTES_MAX {
         return fail(NameRule::TooLong { max: KEY_BYTES_MAX, unit: "bytes" });
     }
-    if text.split('/').count() > KEY_SEGMENTS_MAX {
+    let n_slashes = text.bytes().filter(|byte| *byte == b'/').count();
+    if n_slashes == 0 {
+        return check_segment(what, text);
+    }
+    if n_slashes >= KEY_SEGMENTS_MAX {
         return fail(NameRule::TooManySegments { max: KEY_SEGMENTS_MAX });
     }
     let mut not_nfc = false;
@@ -158,7 +164,7 @@ fn check_agent(what: &'static str, text: &str) -> Result<(), InvalidName> {
     if text.len() > AGENT_BYTES_MAX {
         return fail(NameRule::TooLong { max: AGENT_BYTES_MAX, unit: "bytes" });
     }
-    if let Some(c) = text.chars().find(|c| !(c.is_ascii_alphanumeric() || "._-".contains(*c))) {
+    if let Some(c) = text.chars().find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))) {
         return fail(NameRule::AsciiOnly(c));
     }
     if !first.is_ascii_alphanumeric() {
@@ -333,9 +339,10 @@ counter!(/// The fencing token of a lease: the revision of its grant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch(pub u64);
 
-impl fmt::Display for Epoch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
+impl Epoch {
+    #[must_use]
+    pub fn text(self) -> Text<16> {
+        Text::default().hex(&self.0.to_be_bytes())
     }
 }
 
@@ -376,9 +383,10 @@ impl fmt::Display for InvalidPosition {
 
 impl std::error::Error for InvalidPosition {}
 
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.epoch, self.revision)
+impl Position {
+    #[must_use]
+    pub fn text(self) -> Text<37> {
+        Text::default().hex(&self.epoch.0.to_be_bytes()).plain(".").decimal(self.revision.0)
     }
 }
 
@@ -396,11 +404,17 @@ impl FromStr for Position {
     }
 }
 
-macro_rules! text_serde {
+macro_rules! as_text {
     ($type:ident) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.text().as_str())
+            }
+        }
+
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                serializer.serialize_str(self.text().as_str())
             }
         }
 
@@ -413,10 +427,10 @@ macro_rules! text_serde {
     };
 }
 
-text_serde!(Epoch);
-text_serde!(Position);
-text_serde!(Sha256);
-text_serde!(ChainHash);
+as_text!(Epoch);
+as_text!(Position);
+as_text!(Sha256);
+as_text!(ChainHash);
 
 /// A point of board time in milliseconds. It never goes backwards on a board, whatever the wall clock does,
 /// and alone decides what expires.
@@ -435,18 +449,6 @@ impl BoardTime {
     pub fn ms_until(self, later: Self) -> u64 {
         later.0.saturating_sub(self.0)
     }
-}
-
-/// Hashes stand in every record, so they are not formatted digit by digit.
-fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = [0; 64];
-    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
-        pair[0] = DIGITS[usize::from(byte >> 4)];
-        pair[1] = DIGITS[usize::from(byte & 15)];
-    }
-    let written = text.get(..2 * bytes.len()).and_then(|digits| std::str::from_utf8(digits).ok());
-    f.write_str(written.expect("no hash is longer than 32 bytes"))
 }
 
 fn parse_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
@@ -482,15 +484,16 @@ macro_rules! hash {
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $type(pub [u8; $bytes]);
 
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write_hex(f, &self.0)
+        impl $type {
+            #[must_use]
+            pub fn text(&self) -> Text<{ 2 * $bytes }> {
+                Text::default().hex(&self.0)
             }
         }
 
         impl fmt::Debug for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write_hex(f, &self.0)
+                fmt::Display::fmt(self, f)
             }
         }
 

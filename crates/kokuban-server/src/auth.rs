@@ -20,7 +20,7 @@ use kokuban_core::ids::{AgentName, BoardName, Sha256};
 use subtle::ConstantTimeEq as _;
 
 use crate::config::{AuthMode, Config, ServerRole, Token};
-use crate::edge::RequestContext;
+use crate::edge::{RequestContext, Route};
 use crate::error::ApiError;
 use crate::pattern::Pattern;
 
@@ -306,8 +306,18 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let context = parts.extensions.get::<Arc<RequestContext>>();
         let context = context.ok_or_else(|| ApiError::new(ErrorCode::Internal, "the edge was not passed"))?;
-        let caller = context.settings.authenticator.authenticate(&parts.headers)?;
-        context.identify(caller.agent.clone(), parts.extensions.get::<MatchedPath>());
+        Self::of(context, &parts.headers, parts.extensions.get::<MatchedPath>().cloned().map(Route::Matched))
+    }
+}
+
+impl Caller {
+    /// Who makes a request with these headers.
+    ///
+    /// # Errors
+    /// Those of [`Authenticator::authenticate`], and 429 `rate_limited`.
+    pub(crate) fn of(context: &RequestContext, headers: &HeaderMap, route: Option<Route>) -> Result<Self, ApiError> {
+        let caller = context.settings.authenticator.authenticate(headers)?;
+        context.identify(caller.agent.clone(), route);
         if let Some(rates) = &context.settings.rates {
             rates.count(&caller.agent)?;
         }

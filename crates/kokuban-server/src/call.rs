@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{FromRequest, Request};
-use http::HeaderMap;
+use axum::extract::{FromRequest, MatchedPath, Request};
 use http::header::{IF_MATCH, IF_NONE_MATCH};
+use http::request::Parts;
+use http::{HeaderMap, Uri};
 use kokuban_api::headers::{self, MediaType, ReturnPreference};
 use kokuban_api::names::{self, read_key, read_segment};
 use kokuban_api::problem::Next;
@@ -28,12 +29,14 @@ use tokio::time::Instant;
 use crate::app::AppState;
 use crate::auth::{Caller, Standing};
 use crate::config::Config;
-use crate::edge::{BodyNeed, RequestContext, read_body, read_bytes};
+use crate::edge::{BodyNeed, RequestContext, Route, read_body, read_bytes};
 use crate::error::{ApiError, ApiResult};
 use crate::streams::Place;
 
 /// Longest wait for a position that the journal knows and this server has not reached.
 const BEHIND_MS: u64 = 1_000;
+/// The segment of a path that a key begins with; it may go on over the next ones.
+const KEY_SEGMENT: usize = 5;
 
 /// A request whose caller is known.
 #[derive(Debug)]
@@ -44,8 +47,9 @@ pub struct Call {
     pub headers: HeaderMap,
     pub method: http::Method,
     /// As it came, still percent-encoded.
-    path: String,
-    query: Option<String>,
+    uri: Uri,
+    /// Where the segments of its path begin, up to that of the key.
+    slashes: [usize; KEY_SEGMENT + 1],
     /// Behind a lock only because a body is not `Sync`, and calls are shared over awaits.
     body: Mutex<Body>,
 }
@@ -54,26 +58,34 @@ impl FromRequest<AppState> for Call {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &AppState) -> Result<Self, ApiError> {
-        use axum::extract::FromRequestParts as _;
         let (mut parts, body) = request.into_parts();
-        let caller = Caller::from_request_parts(&mut parts, app).await?;
-        let context = parts.extensions.get::<Arc<RequestContext>>().cloned();
+        let context = parts.extensions.remove::<Arc<RequestContext>>();
         let context = context.ok_or_else(|| ApiError::new(ErrorCode::Internal, "the edge was not passed"))?;
-        let (path, query) = (parts.uri.path().to_owned(), parts.uri.query().map(str::to_owned));
-        Ok(Self {
-            app: app.clone(),
-            caller,
-            context,
-            headers: parts.headers,
-            method: parts.method,
-            path,
-            query,
-            body: Mutex::new(body),
-        })
+        let route = parts.extensions.remove::<MatchedPath>().map(Route::Matched);
+        Self::new(app.clone(), parts, body, context, route)
     }
 }
 
 impl Call {
+    /// The call that a request is, if its credential is known.
+    ///
+    /// # Errors
+    /// Those of [`Caller::of`].
+    pub(crate) fn new(
+        app: AppState,
+        parts: Parts,
+        body: Body,
+        context: Arc<RequestContext>,
+        route: Option<Route>,
+    ) -> ApiResult<Self> {
+        let caller = Caller::of(&context, &parts.headers, route)?;
+        let Parts { headers, method, uri, .. } = parts;
+        let mut slashes = [uri.path().len(); KEY_SEGMENT + 1];
+        let found = uri.path().bytes().enumerate().filter(|(_, byte)| *byte == b'/').map(|(at, _)| at);
+        slashes.iter_mut().zip(found).for_each(|(slash, at)| *slash = at);
+        Ok(Self { app, caller, context, headers, method, uri, slashes, body: Mutex::new(body) })
+    }
+
     /// The configuration that the request is judged by.
     #[must_use]
     pub fn config(&self) -> &Config {
@@ -83,12 +95,12 @@ impl Call {
     /// The raw query, for the reader of the route.
     #[must_use]
     pub fn query(&self) -> Option<&str> {
-        self.query.as_deref()
+        self.uri.query()
     }
 
-    /// The raw segment at `index`; 0 is `v1`.
+    /// The raw segment at `index`, below that of the key; 0 is `v1`.
     fn segment(&self, index: usize) -> &str {
-        self.path.trim_start_matches('/').split('/').nth(index).unwrap_or_default()
+        self.uri.path().get(self.slashes[index] + 1..self.slashes[index + 1]).unwrap_or_default()
     }
 
     /// The kind of thing that the call is about: `entries`, `leases`, …
@@ -119,7 +131,7 @@ impl Call {
     /// # Errors
     /// `invalid_name`, for zone and key together.
     pub fn entry_id(&self) -> ApiResult<EntryId> {
-        let raw_key = self.path.trim_start_matches('/').splitn(6, '/').nth(5).unwrap_or_default();
+        let raw_key = self.uri.path().get(self.slashes[KEY_SEGMENT] + 1..).unwrap_or_default();
         match (read_segment(self.segment(4)), read_key(raw_key)) {
             (Ok(zone), Ok(key)) => Ok(EntryId::new(zone, key)),
             (Err(zone), Err(key)) => Err(problem_of_all(vec![zone, key])),
@@ -211,8 +223,8 @@ impl Call {
             asked.extend_from_slice(bytes);
         };
         part(self.method.as_str().as_bytes());
-        part(self.path.as_bytes());
-        part(self.query.as_deref().unwrap_or_default().as_bytes());
+        part(self.uri.path().as_bytes());
+        part(self.uri.query().unwrap_or_default().as_bytes());
         for name in [IF_MATCH, IF_NONE_MATCH] {
             part(name.as_str().as_bytes());
             self.headers.get_all(name).iter().for_each(|line| part(line.as_bytes()));

@@ -57,6 +57,9 @@ impl Pattern {
 
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
+        if self.0 == "*" {
+            return true;
+        }
         let Some((start, rest)) = self.0.split_once('*') else { return self.0 == name };
         let Some(mut name) = name.strip_prefix(start) else { return false };
         let mut pieces: Vec<&str> = rest.split('*').collect();

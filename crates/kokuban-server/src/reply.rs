@@ -12,6 +12,9 @@ use kokuban_api::headers::{EntityTag, IDEMPOTENCY_REPLAYED, POSITION, PREFERENCE
 use kokuban_core::ids::Position;
 use serde::Serialize;
 
+/// Headers that most answers have, with those that `edge` adds.
+const HEADERS: usize = 6;
+
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// An answer being put together.
@@ -27,46 +30,50 @@ impl Reply {
     }
 
     pub(crate) fn bytes(status: StatusCode, body: Bytes) -> Self {
-        let mut response = Response::new(Body::from(body));
-        *response.status_mut() = status;
-        response.headers_mut().insert(CONTENT_TYPE, JSON);
-        Self { response }
+        let mut reply = Self::of(status, body.into());
+        reply.response.headers_mut().insert(CONTENT_TYPE, JSON);
+        reply
     }
 
     pub(crate) fn empty(status: StatusCode) -> Self {
-        let mut response = Response::new(Body::empty());
+        Self::of(status, Body::empty())
+    }
+
+    fn of(status: StatusCode, body: Body) -> Self {
+        let mut response = Response::new(body);
         *response.status_mut() = status;
+        response.headers_mut().reserve(HEADERS);
         Self { response }
     }
 
     pub(crate) fn at(self, position: Option<Position>) -> Self {
         match position {
-            Some(position) => self.header(POSITION, &position),
+            Some(position) => self.header(POSITION, position.text().as_str()),
             None => self,
         }
     }
 
     pub(crate) fn tagged(self, tag: EntityTag) -> Self {
-        self.header(ETAG, &tag)
+        self.header(ETAG, tag.text().as_str())
     }
 
     pub(crate) fn located(self, href: &str) -> Self {
-        self.header(LOCATION, &href)
+        self.header(LOCATION, href)
     }
 
     pub(crate) fn replayed(self, replayed: bool) -> Self {
-        if replayed { self.header(IDEMPOTENCY_REPLAYED, &true) } else { self }
+        if replayed { self.header(IDEMPOTENCY_REPLAYED, "true") } else { self }
     }
 
     pub(crate) fn preferring(self, preference: Option<ReturnPreference>) -> Self {
         match preference {
-            Some(preference) => self.header(PREFERENCE_APPLIED, &preference.as_str()),
+            Some(preference) => self.header(PREFERENCE_APPLIED, preference.as_str()),
             None => self,
         }
     }
 
-    pub(crate) fn header(mut self, name: HeaderName, value: &dyn std::fmt::Display) -> Self {
-        let value = HeaderValue::from_str(&value.to_string()).expect("header values of ours are printable ASCII");
+    pub(crate) fn header(mut self, name: HeaderName, value: &str) -> Self {
+        let value = HeaderValue::from_str(value).expect("header values of ours are printable ASCII");
         self.response.headers_mut().insert(name, value);
         self
     }

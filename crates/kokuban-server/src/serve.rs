@@ -88,7 +88,12 @@ impl Server {
     pub async fn run(self) {
         let config = self.app.settings.now().config.clone();
         let within = Duration::from_millis(config.timeouts.shutdown_ms);
-        let edge = Edge::new(routes::router(self.app.clone()), self.app.settings.clone(), self.app.metrics.clone());
+        let edge = Edge::new(
+            routes::router(self.app.clone()),
+            Some(routes::Shortcut::new(self.app.clone())),
+            self.app.settings.clone(),
+            self.app.metrics.clone(),
+        );
         let options = accept::Options {
             timeouts: config.accept_timeouts(),
             connections_max: self.connections_max,

@@ -128,10 +128,10 @@ fn write(
     terms: Terms,
     preconditions: &Preconditions,
 ) -> Result<Write, Problem> {
-    let href = names::entry_href(board, &id);
     // The address of an entry is the edge's word for it; the core knows none.
-    let echoed =
-        terms.echoed.into_iter().filter(|(name, value)| !(name == "href" && *value == Value::String(href.clone())));
+    let is_href = |value: &Value| value.as_str().is_some_and(|href| href == names::entry_href(board, &id));
+    let echoed = terms.echoed.into_iter().filter(|(name, value)| !(name == "href" && is_href(value)));
+    let echoed = echoed.map(|(name, value)| EchoedMember { name: SmolStr::from(name), value }).collect();
     Ok(Write {
         change,
         conditions: Conditions { version: terms.version, ..conditions(preconditions) },
@@ -146,7 +146,7 @@ fn write(
         },
         schema_version: terms.schema_version,
         reason: terms.reason.map(SmolStr::from),
-        echoed: echoed.map(|(name, value)| EchoedMember { name: SmolStr::from(name), value }).collect(),
+        echoed,
         atomic: false,
         id,
     })

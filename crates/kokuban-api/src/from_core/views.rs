@@ -69,7 +69,7 @@ fn details(board: &Board, id: &EntryId, entry: &core::Entry, position: Position)
     EntryDetails {
         board: board.name().clone(),
         href: names::entry_href(board.name(), id),
-        etag: EntityTag { version: entry.version, epoch: position.epoch }.to_string(),
+        etag: EntityTag { version: entry.version, epoch: position.epoch }.text().as_str().to_owned(),
         revision: entry.revision,
         created_by: entry.created_by(),
         created_at: entry.created_at,
@@ -120,7 +120,7 @@ pub fn receipt(
         key: receipt.id.key.clone(),
         version: receipt.version,
         position,
-        etag: EntityTag { version: receipt.version, epoch: position.epoch }.to_string(),
+        etag: EntityTag { version: receipt.version, epoch: position.epoch }.text().as_str().to_owned(),
         status: receipt.status.clone(),
         owner: receipt.owner.clone(),
         sha256: receipt.sha256,

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName};
-use kokuban_core::ids::{Epoch, Version};
+use kokuban_core::ids::{Epoch, Text, Version};
 
 use super::invalid;
 use crate::problem::ErrorItem;
@@ -20,9 +20,17 @@ pub struct EntityTag {
     pub epoch: Epoch,
 }
 
+impl EntityTag {
+    #[must_use]
+    pub fn text(self) -> Text<39> {
+        let version = Text::default().plain("\"").decimal(self.version.0);
+        version.plain("-").hex(&self.epoch.0.to_be_bytes()).plain("\"")
+    }
+}
+
 impl fmt::Display for EntityTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}-{}\"", self.version, self.epoch)
+        f.write_str(self.text().as_str())
     }
 }
 
@@ -40,7 +48,7 @@ impl FromStr for EntityTag {
             epoch: epoch.parse().map_err(|_| InvalidTag)?,
         };
         // One spelling only: no sign, no leading zero.
-        if tag.to_string() == text { Ok(tag) } else { Err(InvalidTag) }
+        if tag.text().as_str() == text { Ok(tag) } else { Err(InvalidTag) }
     }
 }
 

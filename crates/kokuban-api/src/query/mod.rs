@@ -36,6 +36,11 @@ pub struct Query {
     errors: Vec<ErrorItem>,
 }
 
+/// Most calls have no query, and those that are made most need not look for its members.
+fn is_absent(raw: Option<&str>) -> bool {
+    raw.is_none_or(str::is_empty)
+}
+
 fn mistake(detail: impl Into<String>) -> ErrorItem {
     ErrorItem::new(ErrorCode::InvalidQuery, detail)
 }

@@ -2,7 +2,7 @@
 
 use kokuban_core::ids::{AgentName, Position, Revision, Status, Version, ZoneName};
 
-use super::{Query, integer, mistake, name, one_of, parsed, text, text_chars, within};
+use super::{Query, integer, is_absent, mistake, name, one_of, parsed, text, text_chars, within};
 use crate::limits::{LABEL_CHARS_MAX, LIST_LIMIT, LIST_LIMIT_DEFAULT, PAGE_TOKEN_BYTES_MAX, PREFIX_BYTES_MAX, WAIT_MS};
 use crate::problem::{ErrorItem, Problem};
 
@@ -166,6 +166,9 @@ impl EntryQuery {
     /// # Errors
     /// `invalid_query`, `invalid_name`.
     pub fn read(raw: Option<&str>) -> Result<Self, Problem> {
+        if is_absent(raw) {
+            return Ok(Self::default());
+        }
         let mut query = Query::parse(raw)?;
         let read = Self {
             view: query.optional("view", one_of(&[("full", View::Full), ("brief", View::Brief)])).unwrap_or_default(),

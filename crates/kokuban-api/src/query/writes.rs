@@ -2,7 +2,7 @@
 
 use kokuban_core::ids::{LeaseToken, Version};
 
-use super::{Query, integer, text_chars};
+use super::{Query, integer, is_absent, text_chars};
 use crate::limits::{LABEL_CHARS_MAX, REASON_CHARS_MAX};
 use crate::problem::Problem;
 
@@ -22,6 +22,9 @@ impl WriteQuery {
     /// # Errors
     /// `invalid_query`.
     pub fn read(raw: Option<&str>) -> Result<Self, Problem> {
+        if is_absent(raw) {
+            return Ok(Self::default());
+        }
         let mut query = Query::parse(raw)?;
         let read = Self {
             dry_run: query.flag("dry_run"),

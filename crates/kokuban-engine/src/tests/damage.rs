@@ -106,10 +106,10 @@ async fn a_snapshot_in_chunks_is_put_together_again() {
 #[tokio::test]
 async fn a_damaged_snapshot_sets_the_board_aside_and_the_log_is_read_instead() {
     let bench = three_writes().await;
-    // A version of an entry: the JSON stays well-formed, and no chain covers it.
+    // The revision of the board: the JSON stays well-formed, and no chain covers it.
     snapshot_with(&bench, |bytes| {
-        let at = bytes.windows(11).position(|part| part == b"\"version\":1").expect("a version");
-        bytes[at + 10] = b'7';
+        let at = bytes.windows(11).position(|part| part == b"\"revision\":").expect("a revision");
+        bytes[at + 11] = b'7';
     })
     .await;
     let before = state(&bench.board().await.published().board);

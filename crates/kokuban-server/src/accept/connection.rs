@@ -54,11 +54,8 @@ pub(super) async fn run<S: Serve>(
     let serve = service_fn(move |request: Request<Incoming>| {
         let (busy, ambiguous) = for_service.request_begins();
         let framing = if ambiguous { HeadFraming::Ambiguous } else { HeadFraming::Sound };
-        let service = service.clone();
-        async move {
-            let response = service.serve(request, framing).await;
-            Ok::<_, Infallible>(response.map(|body| Answer { body, _busy: busy }))
-        }
+        let answering = service.serve(request, framing);
+        async move { Ok::<_, Infallible>(answering.await.map(|body| Answer { body, _busy: busy })) }
     });
     let mut conn = http.serve_connection(io, serve);
     let end = drive(Pin::new(&mut conn), &vitals, &timeouts, &shutdown).await;

@@ -45,7 +45,11 @@ const DESCRIPTORS_RESERVED: u64 = 128;
 
 /// Serves requests. Cloned for each connection.
 pub trait Serve: Clone + Send + Sync + 'static {
-    fn serve(&self, request: Request<Incoming>, framing: HeadFraming) -> impl Future<Output = Response<Body>> + Send;
+    fn serve(
+        &self,
+        request: Request<Incoming>,
+        framing: HeadFraming,
+    ) -> impl Future<Output = Response<Body>> + Send + use<Self>;
 }
 
 /// Whether a request says once, or more than once, where its body ends.

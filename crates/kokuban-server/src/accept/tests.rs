@@ -22,12 +22,19 @@ const BOUND: Duration = Duration::from_secs(10);
 struct Tiny(Router, Arc<AtomicUsize>);
 
 impl Serve for Tiny {
-    async fn serve(&self, request: Request<Incoming>, framing: HeadFraming) -> Response<Body> {
+    fn serve(
+        &self,
+        request: Request<Incoming>,
+        framing: HeadFraming,
+    ) -> impl Future<Output = Response<Body>> + Send + use<> {
         self.1.fetch_add(1, Ordering::SeqCst);
-        if framing == HeadFraming::Ambiguous {
-            return Response::builder().status(400).header("connection", "close").body(Body::empty()).unwrap();
+        let router = self.0.clone();
+        async move {
+            if framing == HeadFraming::Ambiguous {
+                return Response::builder().status(400).header("connection", "close").body(Body::empty()).unwrap();
+            }
+            router.oneshot(request.map(Body::new)).await.unwrap()
         }
-        self.0.clone().oneshot(request.map(Body::new)).await.unwrap()
     }
 }
 

@@ -55,14 +55,14 @@ impl Reach {
                 "the request says more than once where its body ends; send Content-Length or Transfer-Encoding, once",
             ));
         }
-        let authority = self.host(uri, headers)?;
-        let from_origin = self.origin(headers, &authority)?;
+        let authority = self.authority(uri, headers)?;
+        let from_origin = self.origin(headers, authority)?;
         refuse_secrets(uri)?;
         Ok(Admitted { from_origin })
     }
 
-    /// The name the request is addressed to. In absolute form the target has it, and Host only has to be there.
-    fn host(&self, uri: &Uri, headers: &HeaderMap) -> Result<Authority, Problem> {
+    /// Host and port the request is addressed to. In absolute form the target has them, and Host only has to be there.
+    fn authority<'r>(&self, uri: &'r Uri, headers: &'r HeaderMap) -> Result<&'r str, Problem> {
         let mut values = headers.get_all(HOST).iter();
         let (Some(value), None) = (values.next(), values.next()) else {
             return Err(malformed("the request must have the header Host, once"));
@@ -70,15 +70,14 @@ impl Reach {
         if uri.scheme_str().is_some_and(|scheme| scheme != "http" && scheme != "https") {
             return Err(malformed("the scheme of the request target is neither http nor https"));
         }
-        let in_header = Authority::try_from(value.as_bytes()).ok();
-        let authority = in_header
-            .filter(|a| !a.host().is_empty())
-            .ok_or_else(|| malformed("the header Host is not a host with an optional port"))?;
-        let authority = uri.authority().cloned().unwrap_or(authority);
-        if authority.as_str().contains('@') {
+        let in_header = value.to_str().ok().filter(|text| is_authority(text));
+        let in_header = in_header.ok_or_else(|| malformed("the header Host is not a host with an optional port"))?;
+        let authority = uri.authority().map_or(in_header, Authority::as_str);
+        if authority.contains('@') {
             return Err(malformed("user information does not belong into Host or the request target"));
         }
-        if self.host_matters && !is_loopback(authority.host()) && !self.is_configured(&authority) {
+        let host = host_of(authority);
+        if self.host_matters && !self.is_configured(authority, host) && !is_loopback(host) {
             return Err(Problem::new(
                 ErrorCode::WrongHost,
                 "without authentication this server answers only to loopback names and to the `hosts` of its configuration",
@@ -88,14 +87,12 @@ impl Reach {
     }
 
     /// A configured host without a port admits every port.
-    fn is_configured(&self, authority: &Authority) -> bool {
-        self.hosts
-            .iter()
-            .any(|host| host.eq_ignore_ascii_case(authority.as_str()) || host.eq_ignore_ascii_case(authority.host()))
+    fn is_configured(&self, authority: &str, host: &str) -> bool {
+        self.hosts.iter().any(|known| known.eq_ignore_ascii_case(authority) || known.eq_ignore_ascii_case(host))
     }
 
     /// Whether the request comes from a configured origin; false when it comes from none or our own.
-    fn origin(&self, headers: &HeaderMap, authority: &Authority) -> Result<bool, Problem> {
+    fn origin(&self, headers: &HeaderMap, authority: &str) -> Result<bool, Problem> {
         let mut values = headers.get_all(ORIGIN).iter();
         let Some(value) = values.next() else { return Ok(false) };
         if values.next().is_some() {
@@ -117,15 +114,32 @@ fn malformed(detail: &str) -> Problem {
     Problem::new(ErrorCode::Malformed, detail)
 }
 
-fn is_same(scheme: &str, at: &str, authority: &Authority) -> bool {
+/// A host with an optional port. Most are plain, and need no parser of URIs.
+fn is_authority(text: &str) -> bool {
+    let (host, port) = text.split_once(':').unwrap_or((text, "0"));
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-';
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !host.is_empty() && host.bytes().all(plain) && digits(port) {
+        return true;
+    }
+    text.parse::<Authority>().is_ok_and(|authority| !authority.host().is_empty())
+}
+
+/// An authority without its port.
+fn host_of(authority: &str) -> &str {
+    let end = if authority.starts_with('[') { authority.find(']').map(|at| at + 1) } else { authority.find(':') };
+    &authority[..end.unwrap_or(authority.len())]
+}
+
+fn is_same(scheme: &str, at: &str, authority: &str) -> bool {
     let default_port = match scheme {
         "http" => 80,
         "https" => 443,
         _ => return false,
     };
-    let Ok(origin) = at.parse::<Authority>() else { return false };
+    let (Ok(origin), Ok(authority)) = (at.parse::<Authority>(), authority.parse::<Authority>()) else { return false };
     let port = |a: &Authority| a.port_u16().unwrap_or(default_port);
-    origin.host().eq_ignore_ascii_case(authority.host()) && port(&origin) == port(authority)
+    origin.host().eq_ignore_ascii_case(authority.host()) && port(&origin) == port(&authority)
 }
 
 /// `localhost`, 127.0.0.0/8 and `[::1]`, in their plain spellings.

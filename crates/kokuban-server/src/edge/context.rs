@@ -114,6 +114,14 @@ impl Drop for Place {
     }
 }
 
+/// The template of a request's address.
+#[derive(Debug)]
+pub(crate) enum Route {
+    /// As the router found it.
+    Matched(MatchedPath),
+    Known(&'static str),
+}
+
 /// One request. In the extensions of the request as `Arc<RequestContext>`.
 #[derive(Debug)]
 pub struct RequestContext {
@@ -124,7 +132,7 @@ pub struct RequestContext {
     pub settings: Arc<Settings>,
     pub(super) method: Method,
     place: Place,
-    route: OnceLock<MatchedPath>,
+    route: OnceLock<Route>,
     agent: OnceLock<AgentName>,
 }
 
@@ -146,15 +154,18 @@ impl RequestContext {
     }
 
     /// Who calls and by which route, for log and metrics.
-    pub(crate) fn identify(&self, agent: AgentName, route: Option<&MatchedPath>) {
+    pub(crate) fn identify(&self, agent: AgentName, route: Option<Route>) {
         let _ = self.agent.set(agent);
         if let Some(route) = route {
-            let _ = self.route.set(route.clone());
+            let _ = self.route.set(route);
         }
     }
 
-    pub(super) fn route(&self) -> Option<&MatchedPath> {
-        self.route.get()
+    pub(super) fn route(&self) -> Option<&str> {
+        self.route.get().map(|route| match route {
+            Route::Matched(path) => path.as_str(),
+            Route::Known(template) => template,
+        })
     }
 
     pub(super) fn agent(&self) -> Option<&AgentName> {

@@ -14,15 +14,16 @@ mod tests;
 #[cfg(test)]
 mod wire_tests;
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
 use axum::response::IntoResponse as _;
 use futures::FutureExt as _;
+use futures::future::{BoxFuture, ready};
 use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use kokuban_api::headers::trace_parent;
 use kokuban_api::problem::{ErrorCode, Problem};
 use tower::Service as _;
@@ -31,10 +32,12 @@ use crate::accept::{HeadFraming, Serve};
 use crate::config::LogRequests;
 use crate::error::ApiError;
 use crate::metrics::Metrics;
+use crate::routes::Shortcut;
 use crate::settings::{InForce, Settings};
 
 pub use body::{BodyLimits, BodyNeed, read_body, read_bytes};
 pub use checks::Reach;
+pub(crate) use context::Route;
 pub use context::{RequestContext, RequestId, RequestIds};
 
 use answer::Asked;
@@ -52,6 +55,7 @@ pub struct Edge(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
+    shortcut: Option<Shortcut>,
     router: Router,
     settings: InForce,
     in_flight: Arc<InFlight>,
@@ -61,14 +65,19 @@ struct Inner {
 
 impl Edge {
     #[must_use]
-    pub fn new(router: Router, settings: InForce, metrics: Metrics) -> Self {
+    pub fn new(router: Router, shortcut: Option<Shortcut>, settings: InForce, metrics: Metrics) -> Self {
         let in_flight = Arc::new(InFlight::counted_by(&metrics.requests_in_flight));
-        Self(Arc::new(Inner { router, settings, in_flight, ids: RequestIds::new(), metrics }))
+        Self(Arc::new(Inner { shortcut, router, settings, in_flight, ids: RequestIds::new(), metrics }))
     }
 
-    /// Answers one request.
-    pub async fn handle(&self, mut request: Request<Body>, framing: HeadFraming) -> Response<Body> {
-        let inner = &*self.0;
+    /// Answers one request. What needs no waiting is done before there is a future, so that the future is small: it is
+    /// moved, and lives as long as a stream.
+    pub fn handle(
+        &self,
+        request: Request<Body>,
+        framing: HeadFraming,
+    ) -> impl Future<Output = Response<Body>> + Send + use<> {
+        let inner = Arc::clone(&self.0);
         let context = Arc::new(RequestContext::new(
             inner.ids.next(),
             request.method().clone(),
@@ -77,22 +86,28 @@ impl Edge {
             inner.settings.now(),
         ));
         let asked = Asked::of(&request);
-        let (response, admitted) = match inner.admit(&request, framing, &context.settings) {
-            Err(problem) => (ApiError::from(problem).into_response(), None),
-            Ok(admitted) if asked.is_for_the_server() => (StatusCode::NO_CONTENT.into_response(), Some(admitted)),
-            Ok(admitted) => {
-                request.extensions_mut().insert(Arc::clone(&context));
-                (inner.route(request, &context).await, Some(admitted))
-            }
+        let admitted = inner.admit(&request, framing, &context.settings);
+        let from_origin = admitted.as_ref().is_ok_and(|admitted| admitted.from_origin);
+        let answering = match admitted {
+            Err(problem) => ready(ApiError::from(problem).into_response()).boxed(),
+            Ok(_) if asked.is_for_the_server() => ready(StatusCode::NO_CONTENT.into_response()).boxed(),
+            Ok(_) => inner.begin(request, &context),
         };
-        let from_origin = admitted.is_some_and(|a| a.from_origin);
-        inner.finish(response, &asked, &context, from_origin, framing)
+        async move {
+            let response = AssertUnwindSafe(answering).catch_unwind().await.unwrap_or_else(|_| panicked(&context));
+            inner.finish(response, &asked, &context, from_origin, framing)
+        }
     }
 }
 
 impl Serve for Edge {
-    async fn serve(&self, request: Request<Incoming>, framing: HeadFraming) -> Response<Body> {
-        self.handle(request.map(Body::new), framing).await
+    fn serve(
+        &self,
+        request: Request<Incoming>,
+        framing: HeadFraming,
+    ) -> impl Future<Output = Response<Body>> + Send + use<> {
+        let is_empty = request.body().is_end_stream();
+        self.handle(request.map(|body| if is_empty { Body::empty() } else { Body::new(body) }), framing)
     }
 }
 
@@ -108,17 +123,17 @@ impl Inner {
         Ok(admitted)
     }
 
-    async fn route(&self, request: Request<Body>, context: &RequestContext) -> Response<Body> {
-        let mut router = self.router.clone();
-        match AssertUnwindSafe(router.call(request)).catch_unwind().await {
-            Ok(Ok(response)) => response,
-            Ok(Err(never)) => match never {},
-            Err(_) => {
-                // The panic hook has written where. What it said may hold a value.
-                tracing::error!(request_id = %context.id, "a handler panicked");
-                ApiError::new(ErrorCode::Internal, "the server made a mistake; report the request id").into_response()
+    /// The handler at work. Most calls are for entries, and need not look for their route.
+    fn begin(&self, mut request: Request<Body>, context: &Arc<RequestContext>) -> BoxFuture<'static, Response<Body>> {
+        let begun = catch_unwind(AssertUnwindSafe(|| match &self.shortcut {
+            Some(shortcut) if shortcut.takes(&request) => shortcut.answer(request, context),
+            _ => {
+                request.extensions_mut().insert(Arc::clone(context));
+                let answered = self.router.clone().call(request);
+                answered.map(|answer| answer.unwrap_or_else(|never| match never {})).boxed()
             }
-        }
+        }));
+        begun.unwrap_or_else(|_| ready(panicked(context)).boxed())
     }
 
     fn finish(
@@ -141,7 +156,7 @@ impl Inner {
         if framing == HeadFraming::Ambiguous {
             answer::close_after(response.headers_mut());
         }
-        let route = context.route().map(|route| route.as_str()).or(asked.fixed());
+        let route = context.route().or(asked.fixed());
         let seconds = context.began.elapsed().as_secs_f64();
         self.metrics.request(&context.method, route, response.status(), refused, seconds);
         self.log(&response, asked, context, refused);
@@ -159,7 +174,7 @@ impl Inner {
         if !wanted {
             return;
         }
-        let route = context.route().map(|r| r.as_str()).or(asked.fixed()).unwrap_or("-");
+        let route = context.route().or(asked.fixed()).unwrap_or("-");
         let agent = context.agent().map_or("-", |a| a.as_str());
         let (method, request_id) = (METHODS[method_number(&context.method)], context.id);
         let trace_id = context.trace.as_ref().map_or("-", |t| t.trace_id.as_str());
@@ -172,6 +187,12 @@ impl Inner {
             tracing::info!(target: "kokuban::request", method, route, status, code, us, %request_id, agent, trace_id, "answered");
         }
     }
+}
+
+fn panicked(context: &RequestContext) -> Response<Body> {
+    // The panic hook has written where. What it said may hold a value.
+    tracing::error!(request_id = %context.id, "a handler panicked");
+    ApiError::new(ErrorCode::Internal, "the server made a mistake; report the request id").into_response()
 }
 
 /// Methods by name, and one word for all that a caller may invent.

@@ -20,7 +20,7 @@ fn edge_with(config: Config) -> Edge {
         .route("/v1/panics", get(panics))
         .route("/v1/stuck", get(std::future::pending::<&'static str>))
         .route("/livez", get(|| async { "ok" }));
-    Edge::new(router, InForce::new(Settings::of(config).unwrap()), Metrics::new())
+    Edge::new(router, None, InForce::new(Settings::of(config).unwrap()), Metrics::new())
 }
 
 fn edge() -> Edge {
@@ -207,7 +207,7 @@ async fn a_refused_request_has_one_line_with_its_facts_and_without_its_content()
         "/v1/things/{id}",
         get(|_: crate::auth::Caller| async { Err::<(), _>(ApiError::new(ErrorCode::Locked, "no")) }),
     );
-    let edge = Edge::new(router, InForce::new(Settings::of(config).unwrap()), Metrics::new());
+    let edge = Edge::new(router, None, InForce::new(Settings::of(config).unwrap()), Metrics::new());
     let headers = [
         ("kokuban-agent", "ra"),
         ("authorization", "Bearer hunter2"),

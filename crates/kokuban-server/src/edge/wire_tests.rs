@@ -22,7 +22,7 @@ async fn length(headers: http::HeaderMap, body: Body) -> ApiResult<String> {
 
 fn start() -> (SocketAddr, Shutdown) {
     let router = Router::new().route("/v1", get(|| async { "v1" })).route("/v1/len", put(length));
-    let edge = Edge::new(router, InForce::new(Settings::of(Config::default()).unwrap()), Metrics::new());
+    let edge = Edge::new(router, None, InForce::new(Settings::of(Config::default()).unwrap()), Metrics::new());
     let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
     let (addr, shutdown) = (listener.local_addr(), Shutdown::new());
     tokio::spawn(accept::serve(listener, edge, accept::Options::default(), shutdown.clone()));

@@ -38,7 +38,7 @@ async fn backup(call: Call) -> ApiResult<Response> {
     call.takes_no_conditions()?;
     call.caller.require_admin_of_all()?;
     let name = backup::file_name(call.app.engine.clock().wall());
-    let reply = Reply::empty(StatusCode::OK).header(CONTENT_TYPE, &CONTENT).header(CACHE_CONTROL, &"no-store");
+    let reply = Reply::empty(StatusCode::OK).header(CONTENT_TYPE, CONTENT).header(CACHE_CONTROL, "no-store");
     let mut response = reply.header(CONTENT_DISPOSITION, &format!("attachment; filename=\"{name}\"")).send();
     if call.method != Method::HEAD {
         let copying = call.app.engine.copy(env!("CARGO_PKG_VERSION")).map_err(|_| {

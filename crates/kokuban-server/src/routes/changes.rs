@@ -42,5 +42,5 @@ async fn changes(call: Call) -> ApiResult<Response> {
     })?;
     let found = found.ok_or_else(|| board_not_found(handle.name()))?;
     let reply = Reply::json(StatusCode::OK, &found, query.pretty).at(Some(found.position));
-    Ok(reply.header(CACHE_CONTROL, &"no-store").send())
+    Ok(reply.header(CACHE_CONTROL, "no-store").send())
 }

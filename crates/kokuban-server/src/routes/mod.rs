@@ -16,12 +16,14 @@ mod history;
 mod leases;
 mod notes;
 mod server;
+mod shortcut;
 mod transactions;
 mod typed;
 
 use axum::Router;
 
 pub(crate) use backup::CONTENT as BACKUP;
+pub use shortcut::Shortcut;
 
 use crate::app::AppState;
 

@@ -84,7 +84,8 @@ impl Stage {
             pages: Pages::default(),
             streams: Arc::new(StreamCounts::default()),
         }));
-        let edge = Edge::new(routes::router(app.clone()), app.settings.clone(), app.metrics.clone());
+        let shortcut = Some(routes::Shortcut::new(app.clone()));
+        let edge = Edge::new(routes::router(app.clone()), shortcut, app.settings.clone(), app.metrics.clone());
         Self { app, edge }
     }
 
