@@ -118,7 +118,7 @@ fn write(id: EntryId, value: &str, conditions: Conditions) -> anyhow::Result<Wri
     let json = Json::from_canonical_bytes(value.as_bytes()).context("the value is in its stored form")?;
     Ok(Write {
         id,
-        change: Change::Replace(Payload::new(json)),
+        change: Change::Replace { value: Payload::new(json), wipes: false },
         conditions,
         lease: LeaseUse::default(),
         status: None,

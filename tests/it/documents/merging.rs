@@ -25,13 +25,13 @@ fn every_row_of_the_table_of_merging_is_so() {
     let blueprint = Blueprint::from_toml(toml.expect("the blueprint")).expect("a blueprint").to_value();
     let server = Setup::memory().start();
     let ra = server.as_agent("ra");
-    ra.put("/v1/boards/b", &json!({"blueprint": blueprint})).expect(201);
+    ra.put("/v1/boards/b", &json!({"blueprint": blueprint})).must(201);
     let rows = rows(&text);
     assert!(rows.len() >= 14, "the table is there");
     for (index, [before, patch, after]) in rows.iter().enumerate() {
         let read = |cell: &str| serde_json::from_str::<Value>(cell).unwrap_or_else(|_| panic!("{cell} is no JSON"));
         let entry = format!("/v1/boards/b/entries/facts/row{index}");
-        ra.put(&entry, &json!({"value": read(before)})).expect(201);
+        ra.put(&entry, &json!({"value": read(before)})).must(201);
         let answer = ra.patch(&entry, &read(patch));
         match after.split_once(' ').and_then(|(status, code)| Some((status.parse::<u16>().ok()?, code))) {
             Some((status, code)) => {
