@@ -71,7 +71,7 @@ pub(super) fn effect(value: Option<&Value>, operation: &Operation, rules: &Rules
             spread(value, path, &Value::Object(members.clone()), rules)
         }
         Op::Unset => unset(old, path, rules),
-        Op::Add(items) => collect(old, path, field, items, &items::SET, |old, new| items::union(old, new)),
+        Op::Add(items) => collect(old, path, field, items, &items::SET, items::union),
         Op::Remove(_) if old.is_none() => Ok(Effect::none("nothing stands here")),
         Op::Remove(items) => collect(old, path, field, items, &items::SET, items::difference).map(gated),
         Op::Append(items) => append(old, path, field, items),

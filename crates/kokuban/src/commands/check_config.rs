@@ -228,12 +228,12 @@ mod tests {
     #[test]
     fn a_question_has_the_line_that_raises_it_and_is_no_error() {
         let text = "name = \"x\"\nschema_version = 1\n[limits]\nstate_bytes_max = 1000\n[zones.a]\n\
-                    [slots.\"a/log\"]\nkind = \"list\"\n";
+                    [slots.\"a/log\"]\nkind = \"list\"\ntrusted_only = true\n";
         let valid = check_toml(Path::new("b.toml"), text);
         let told = told(&valid);
         assert_eq!(told[0], "b.toml: the blueprint `x` is valid");
         assert!(told[1].starts_with("b.toml:6: warning: /slots/a~1log/max_items: how long"), "{told:?}");
-        assert!(told[2].starts_with("b.toml:6: warning: /slots: stored, but not enforced"), "{told:?}");
+        assert!(told[2].starts_with("b.toml:8: warning: /slots/a~1log/trusted_only: stored, but not enforced"), "{told:?}");
         assert_eq!((told.len(), valid.has(Weight::Error), valid.has(Weight::Warning)), (3, false, true));
     }
 
