@@ -16,7 +16,9 @@ fn known_to_reader(operation: &str) -> Option<Vec<String>> {
         result.err()?.errors.iter().find_map(|error| error.allowed.clone())
     }
     match operation {
-        "get_board" | "get_blueprint" | "get_lease" | "export_board" => known(read::ReadQuery::read(WRONG)),
+        "get_board" | "get_blueprint" | "get_lease" | "export_board" | "get_blame" | "get_completeness" => {
+            known(read::ReadQuery::read(WRONG))
+        }
         "list_boards" => known(read::BoardsQuery::read(WRONG)),
         "list_refusals" => known(read::RefusalsQuery::read(WRONG)),
         "list_entries" | "list_zone" => known(read::EntriesQuery::read(WRONG)),

@@ -233,7 +233,10 @@ mod tests {
         let told = told(&valid);
         assert_eq!(told[0], "b.toml: the blueprint `x` is valid");
         assert!(told[1].starts_with("b.toml:6: warning: /slots/a~1log/max_items: how long"), "{told:?}");
-        assert!(told[2].starts_with("b.toml:8: warning: /slots/a~1log/trusted_only: stored, but not enforced"), "{told:?}");
+        assert!(
+            told[2].starts_with("b.toml:8: warning: /slots/a~1log/trusted_only: stored, but not enforced"),
+            "{told:?}"
+        );
         assert_eq!((told.len(), valid.has(Weight::Error), valid.has(Weight::Warning)), (3, false, true));
     }
 
