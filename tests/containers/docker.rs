@@ -39,7 +39,7 @@ pub(crate) fn docker(args: &[&str]) -> String {
             Ok(output) => said(&output),
             Err(error) => format!("docker: {error}"),
         };
-        panic!("these tests need a running Docker; `.ci/run` installs it from Debian and starts it.\n{told}");
+        panic!("these tests need a running Docker: `apt install docker.io docker-compose debootstrap`, then `dockerd &`.\n{told}");
     });
     must(Command::new("docker").args(args))
 }

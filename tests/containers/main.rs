@@ -1,5 +1,5 @@
 //! Tests over containers: the image, the compose file, a fresh machine. They need Docker with compose, Debian's
-//! debootstrap and root, so they are run by their own command (`.ci/run` does, and installs all that); where something
+//! debootstrap and root, so they are run by their own command; where something
 //! is missing they fail and say what.
 //!
 //! **Invariant**: what is built and started is the Dockerfile and the compose file of this checkout. Containers,
